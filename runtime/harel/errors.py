@@ -63,6 +63,23 @@ class StoreConflict(StoreError):
         super().__init__(f"execution {execution_id!r} was changed by another writer: {detail}; send the event again")
 
 
+class DefinitionConflict(StoreConflict):
+    """A machine version is published already with another digest; a published version never changes."""
+
+    def __init__(self, id: str, version: int, published: str, digest: str) -> None:
+        self.id = id
+        self.version = version
+        self.published = published
+        self.digest = digest
+        self.execution_id = ""
+        self.expected_version = None
+        StoreError.__init__(
+            self,
+            f"version {version} of machine {id!r} is published with digest {published}, and this one has {digest}: "
+            f"write `version {version + 1}` in its source and publish that",
+        )
+
+
 class StoreUnavailable(StoreError):
     """The store cannot be reached, is locked or answers nonsense; nothing is known to be written, trying again is safe."""
 
