@@ -1,0 +1,263 @@
+"""`DurableRunner`: runs machines against a store, in the calling thread (runtime.md section 3).
+
+A thin loop over the driver's jobs: it calls the store and the handlers, waits, and keeps calls for one execution apart.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from .control import Archive, Control, as_archive
+from .declarations import check_event_id, check_execution_id, seed_context
+from .driver import Driver, Exclusive, Invoke, Job, Pause, Request, Settings, StoreCall, seed_digest
+from .errors import ResolveError
+from .event import Event
+from .execution import Execution
+from .handlers import Handler, Handlers, Resolver
+from .queue import ExecutionQueue
+from .stores.protocol import Store
+from .values import copy_json
+from .versions import Definitions, Registry
+
+T = TypeVar("T")
+
+Guard = Callable[..., Any]
+
+in_action: ContextVar[tuple[tuple[int, str], ...]] = ContextVar("harel_in_action", default=())
+"""The (runner, execution id) pairs whose handlers are running in this thread or task, outermost first."""
+
+
+class RunnerBase:
+    """What the sync and the async runner share: the machines, the handlers, and the jobs behind the public methods."""
+
+    def __init__(
+        self,
+        store: Store,
+        definitions: Definitions,
+        *,
+        clock: Callable[[], float],
+        resolver: Resolver | None,
+        trace: bool | None,
+        action_modules: Iterable[str],
+        actions: Mapping[str, Handler] | None,
+        guards: Mapping[str, Guard] | None,
+        on_action_error: str,
+    ) -> None:
+        if on_action_error not in ("fail", "raise"):
+            raise ValueError(f'on_action_error is {on_action_error!r}; it is "fail" or "raise"')
+        self.store = store
+        self.action_modules = tuple(action_modules)
+        loaded = definitions.values() if isinstance(definitions, Mapping) else definitions
+        self.registry = Registry([d.bound(None, guards) if guards else d for d in loaded])
+        self._handlers = Handlers(actions, resolver)
+        self._handlers.check(self.registry)
+        traced = os.environ.get("HAREL_TRACE") == "1" if trace is None else trace
+        settings = Settings(clock, traced, _trace_limit(), on_action_error == "raise")
+        self._driver = Driver(self.registry, self._handlers, settings)
+        self._control = Control(self._driver)
+
+    def _create_job(
+        self,
+        definition_id: str,
+        context: Mapping[str, Any] | None,
+        execution_id: str | None,
+        version: int | None,
+        priority: int,
+        exist_ok: bool,
+    ) -> Job[Execution]:
+        definition = self.registry.choose(definition_id, version)
+        given = dict(context or {})
+        seeded = seed_context(definition, given)
+        if execution_id is not None:
+            check_execution_id(execution_id)
+        if priority not in range(5):
+            raise ValueError(f"priority is {priority!r}; it is a whole number from 0 to 4")
+        new = Execution(
+            id=execution_id if execution_id is not None else uuid.uuid4().hex,
+            definition_id=definition.id, definition_version=definition.version, definition_digest=definition.digest,
+            context=seeded, priority=priority, seed_digest=seed_digest(given),
+        )  # fmt: skip
+        if execution_id is not None:
+            existing = yield from self._driver.existing(new, exist_ok=exist_ok)
+            if existing is not None:
+                return existing
+        return (yield from self._driver.create(new, definition, exist_ok=exist_ok))
+
+    def _process_job(self, execution_id: str, event: Event) -> Job[Execution]:
+        """Refuse what can be refused without the record, and give the event an id that all attempts share."""
+        self._refuse_own(execution_id)
+        if event.id is not None:
+            check_event_id(event.id)
+        event_id = event.id if event.id is not None else uuid.uuid4().hex
+        copied = Event(event.kind, copy_json(event.data), event_id)
+        return self._driver.process(execution_id, copied, event_id)
+
+    def _refuse_own(self, execution_id: str) -> None:
+        """A handler cannot wait for a step of the execution whose step is waiting for the handler (edges.md, Meaning)."""
+        if (id(self), execution_id) in in_action.get():
+            raise RuntimeError(
+                f"an action of execution {execution_id!r} cannot process an event of the same execution: "
+                "its own step is not over; use stm.send(kind, data) to send it one afterwards"
+            )
+
+
+def _trace_limit() -> int:
+    text = os.environ.get("HAREL_TRACE_MAX", "200")
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"HAREL_TRACE_MAX is {text!r}; it is a whole number of rows, at least 1")
+    return int(text)
+
+
+class DurableRunner(RunnerBase):
+    """Runs machines in the calling thread; one runner serves many threads.
+
+    Args:
+        store: where executions live.
+        definitions: the machines, as a mapping or an iterable; several versions of one machine may be there.
+        clock: epoch seconds; timers are armed and swept by it.
+        resolver: turns a dotted path into a function, instead of an import.
+        trace: write a trace row with each step; `None` reads `HAREL_TRACE`.
+        action_modules: modules whose functions a published machine may call, besides those of the machines given.
+        actions, guards: functions for handler and guard names; they come before those bound to a definition.
+        on_action_error: "fail" routes an action's exception as the machine says; "raise" gives it to the caller and
+            commits nothing.
+
+    Raises:
+        ResolveError: a handler that nothing binds, or an `async def` one.
+        DslError: one version of a machine twice with different content.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        definitions: Definitions,
+        *,
+        clock: Callable[[], float] = time.time,
+        resolver: Resolver | None = None,
+        trace: bool | None = None,
+        action_modules: Iterable[str] = (),
+        actions: Mapping[str, Handler] | None = None,
+        guards: Mapping[str, Guard] | None = None,
+        on_action_error: str = "fail",
+    ) -> None:
+        super().__init__(
+            store, definitions, clock=clock, resolver=resolver, trace=trace, action_modules=action_modules,
+            actions=actions, guards=guards, on_action_error=on_action_error,
+        )  # fmt: skip
+        self._handlers.check_sync(self.registry)
+        self._queue = ExecutionQueue()
+
+    def create(
+        self,
+        definition_id: str,
+        context: Mapping[str, Any] | None = None,
+        *,
+        execution_id: str | None = None,
+        version: int | None = None,
+        priority: int = 0,
+        exist_ok: bool = False,
+    ) -> Execution:
+        """Start a machine, in its highest loaded version or the one named, and return it settled.
+
+        Raises:
+            ContextError: the context breaks the schema; nothing has run.
+            ExecutionAlreadyExists: the id is taken; with `exist_ok` only by another machine or initial context.
+            DefinitionNotLoaded: the machine or version is not here.
+            ValueError: the id is not 1 to 200 printable characters without white space and `/`.
+        """
+        return self._perform(self._create_job(definition_id, context, execution_id, version, priority, exist_ok))
+
+    def process(self, execution_id: str, event: Event) -> Execution:
+        """Send an event and return when everything it sets off has settled.
+
+        Raises:
+            EventError: the event breaks its declaration, or is reserved; nothing has run and its id is not used up.
+            ExecutionNotFound, ExecutionSuspended, DefinitionNotLoaded: the execution is untouched.
+            StoreConflict: other writers were faster, again and again; send the event again.
+            StoreUnavailable: the store cannot be reached; sending the event again is safe.
+            RuntimeError: an action of the execution itself calls.
+        """
+        return self._perform(self._process_job(execution_id, event))
+
+    def fire_due_timers(self) -> int:
+        """Deliver every timer and ttl that is due by the clock; the number that took effect."""
+        return self._perform(self._driver.sweep())
+
+    def cancel(self, execution_id: str, reason: str | None = None) -> Execution:
+        """End the execution and its children: by its `on Cancel` where that leads to an end, else where it stands."""
+        return self._perform(self._control.cancel(execution_id, reason))
+
+    def terminate(self, execution_id: str) -> Execution:
+        """End the execution and its children where they stand: no handlers, no hooks."""
+        return self._perform(self._control.terminate(execution_id))
+
+    def suspend(self, execution_id: str) -> Execution:
+        """Let the execution and its children rest until `resume`."""
+        return self._perform(self._control.suspend(execution_id))
+
+    def resume(self, execution_id: str) -> Execution:
+        """Let a suspended execution and its children go on."""
+        return self._perform(self._control.resume(execution_id))
+
+    def redrive(self, execution_id: str, target_path: str) -> Execution:
+        """Put a `FAILED` execution on a leaf and go on from there. Raises `ValueError` where that cannot be."""
+        return self._perform(self._control.redrive(execution_id, target_path))
+
+    def purge(self, execution_id: str, archive: Archive | Any = None) -> None:
+        """Delete a finished execution with its tree, archived first. Raises `PurgeRefused` where it has not ended."""
+        self._perform(self._control.purge(execution_id, as_archive(archive)))
+
+    # --- the loop
+
+    def _perform(self, job: Job[T]) -> T:
+        """Do what the job asks for until it is done."""
+        result: Any = None
+        error: Exception | None = None
+        try:
+            while True:
+                try:
+                    request = job.send(result) if error is None else job.throw(error)
+                except StopIteration as done:
+                    value: T = done.value
+                    return value
+                result, error = None, None
+                try:
+                    result = self._do(request)
+                except Exception as raised:
+                    error = raised
+        finally:
+            job.close()
+
+    def _do(self, request: Request) -> Any:
+        match request:
+            case StoreCall(method, args):
+                return getattr(self.store, method)(*args)
+            case Invoke():
+                return self._call(request)
+            case Exclusive(execution_id, job):
+                self._refuse_own(execution_id)
+                with self._queue.turn(execution_id):
+                    return self._perform(job)
+            case Pause(seconds):
+                time.sleep(seconds)
+
+    def _call(self, request: Invoke) -> Any:
+        token = in_action.set((*in_action.get(), (id(self), request.stm.execution_id)))
+        try:
+            result = request.handler(request.stm, request.event, **request.inputs)
+        finally:
+            in_action.reset(token)
+        if inspect.isawaitable(result) or inspect.isgenerator(result):
+            if inspect.iscoroutine(result):
+                result.close()
+            kind = type(result).__name__
+            raise ResolveError(f"the action {request.name} returned a {kind}: it never ran; use AsyncDurableRunner")
+        return result
+
+
