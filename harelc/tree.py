@@ -318,8 +318,8 @@ class With:
 class Argument:
     """`name = value` of a `use`: a parenthesised predicate, a literal, or an `Action` (a bare or dotted name, with inputs).
 
-    What a bare name means (action, guard, state, value, event) is decided by the parameter's kind. A dotted or quoted state
-    argument is a `Path`.
+    What a bare or plainly dotted name means (action, guard, state, value, event) is decided by the parameter's kind, and so
+    is what a quoted text without dots means, which is a `Literal` here. A dotted path with a quoted part is a `Path`.
     """
 
     name: Name
