@@ -1,7 +1,7 @@
 """Findings: how the compiler's stages report them, and where in a file they stand (build.md section 2).
 
-A stage yields `Finding`s, which name spans; `Sources` turns them into `Issue`s with lines and columns, sorted by place and
-each only once. How an issue is printed is `report.py`'s subject.
+A stage yields `Finding`s, which name spans; `Sources` turns them into `Issue`s with lines and columns, sorted by
+place and each only once. How an issue is printed is `report.py`'s subject.
 """
 
 from __future__ import annotations

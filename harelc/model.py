@@ -1,7 +1,7 @@
 """The plain machine: one machine of one file, imports joined, fragments expanded, names looked up.
 
-`resolve.py` makes it; the checks read it and `lower.py` writes tables from it. States and transitions are tuples in source
-order and refer to one another by index, as the tables do; every part keeps the node it came from, for its span.
+`resolve.py` makes it; the checks read it and `lower.py` writes tables from it. States and transitions are tuples in
+source order and refer to one another by index, as the tables do; every part keeps the node it came from, for its span.
 A name that could not be looked up is `None` here and has had its finding.
 """
 
@@ -36,7 +36,9 @@ class BranchModel:
 
 @dataclass(frozen=True, slots=True)
 class TransitionModel:
-    """A transition: `source` and the body it stands in (`home`) are state indices. An unresolved source has no model."""
+    """A transition: `source` and the body it stands in (`home`) are state indices. An unresolved source has no
+    model.
+    """
 
     index: int
     source: int
@@ -81,8 +83,8 @@ class StateModel:
     """A state. Index 0 is the machine: path "", no parent, its `node` the machine or the inline `invoke`.
 
     `kind` is machine, composite, orthogonal or leaf, as in the tables. `body` holds the statements with uses expanded.
-    `uses` are the uses that expansion went through to get here, outermost first: the place to blame for what came out of a
-    fragment. `initial` is the index of the child that `initial` names, or `None`.
+    `uses` are the uses that expansion went through to get here, outermost first: the place to blame for what came
+    out of a fragment. `initial` is the index of the child that `initial` names, or `None`.
     """
 
     index: int

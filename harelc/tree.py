@@ -1,8 +1,8 @@
 """The syntax tree of one `.stm` file: frozen nodes with spans (language.md sections 1 to 4).
 
 `syntax.py` makes it, `imports.py` joins the trees of several files, `fragments.py` replaces each `use` by the state it
-stands for, `resolve.py` looks names up. A node says what was written, not whether it is right. Names are decoded (quoted
-and bare are equal); numbers of durations and versions stay as written, so that a check can judge them.
+stands for, `resolve.py` looks names up. A node says what was written, not whether it is right. Names are decoded
+(quoted and bare are equal); numbers of durations and versions stay as written, so that a check can judge them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 
 class Span(NamedTuple):
-    """Where something stands: the file as it was asked for, and code point offsets in its decoded text, end exclusive."""
+    """Where something stands: the file as it was asked for, and code point offsets in its decoded text, end
+    exclusive.
+    """
 
     file: str
     start: int
@@ -32,8 +34,8 @@ class Name:
 class Path:
     """`A.B`: the first part is looked up from the body outwards, the rest steps down.
 
-    `hops` is how many bodies further out the look-up begins: 0 as written; more where a fragment's `state` argument was put
-    in, for arguments are looked up where the fragment is used.
+    `hops` is how many bodies further out the look-up begins: 0 as written; more where a fragment's `state` argument
+    was put in, for arguments are looked up where the fragment is used.
     """
 
     parts: tuple[Name, ...]
@@ -69,8 +71,9 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A reference. `scope` is `event`, `context`, or "" for a bare name: on the left of a comparison an event field, as a
-    value possibly a fragment's `value` parameter, in `with` and `for … in` a context key or the fan-out's item."""
+    """A reference. `scope` is `event`, `context`, or "" for a bare name: on the left of a comparison an event
+    field, as a value possibly a fragment's `value` parameter, in `with` and `for … in` a context key or the
+    fan-out's item."""
 
     scope: str
     name: Name
@@ -92,8 +95,8 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class GuardRef:
-    """A bare name where a predicate is expected: a named guard, or a fragment's `guard` parameter. It is looked up in the
-    scope of the file that its span names."""
+    """A bare name where a predicate is expected: a named guard, or a fragment's `guard` parameter. It is looked up
+    in the scope of the file that its span names."""
 
     name: Name
     span: Span
@@ -174,7 +177,8 @@ class Branch:
 class Transition:
     """`from SOURCE …`. `form` is to, choose, select, join_all or join_any; no `kinds`: automatic.
 
-    `branches` holds one for `to`; the join's own target first, then its `else`; each branch of choose and select in order.
+    `branches` holds one for `to`; the join's own target first, then its `else`; each branch of choose and select in
+    order.
     """
 
     source: Name
@@ -316,10 +320,12 @@ class With:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """`name = value` of a `use`: a parenthesised predicate, a literal, or an `Action` (a bare or dotted name, with inputs).
+    """`name = value` of a `use`: a parenthesised predicate, a literal, or an `Action` (a bare or dotted name, with
+    inputs).
 
-    What a bare or plainly dotted name means (action, guard, state, value, event) is decided by the parameter's kind, and so
-    is what a quoted text without dots means, which is a `Literal` here. A dotted path with a quoted part is a `Path`.
+    What a bare or plainly dotted name means (action, guard, state, value, event) is decided by the parameter's
+    kind, and so is what a quoted text without dots means, which is a `Literal` here. A dotted path with a quoted
+    part is a `Path`.
     """
 
     name: Name

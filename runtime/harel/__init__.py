@@ -1,6 +1,7 @@
 """harel: runs compiled state machines durably. All public names are here (runtime.md section 1).
 
-Importing it imports no backend, no parser and no template engine: what needs one is imported when its name is first used.
+Importing it imports no backend, no parser and no template engine: what needs one is imported when its name is first
+used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """`AsyncDurableRunner`: the same driver under asyncio (runtime.md sections 3 and 4).
 
-`async def` handlers are awaited, plain ones and blocking stores run in threads with context variables copied. Neither the
-runner nor its queue is bound to an event loop when made, so that one runner works under several `asyncio.run`.
+`async def` handlers are awaited, plain ones and blocking stores run in threads with context variables copied.
+Neither the runner nor its queue is bound to an event loop when made, so that one runner works under several
+`asyncio.run`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The control plane: cancel, suspend, resume, terminate, redrive and purge (runtime.md section 3, language.md section 5.10).
+"""The control plane: cancel, suspend, resume, terminate, redrive and purge (runtime.md section 3, language.md
+section 5.10).
 
-Commands act at once by compare-and-set and do not queue behind events; each is idempotent, and out of season it does nothing.
-They are jobs of the driver, so that the sync and the async runner share them.
+Commands act at once by compare-and-set and do not queue behind events; each is idempotent, and out of season it
+does nothing. They are jobs of the driver, so that the sync and the async runner share them.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class Control:
 
         yield from self._change_tree(execution_id, change)
         yield from self._driver.recover()
-        return (yield StoreCall("load", (execution_id,)))
+        return (yield from self._driver.load(execution_id))
 
     def redrive(self, execution_id: str, target_path: str) -> Job[Execution]:
         """Put a dead letter on a leaf of the machine loaded for its version, and go on from there.
@@ -155,7 +156,9 @@ class Control:
         live = [member for member in tree if not member.status.ended]
         if live:
             named = ", ".join(f"{member.id!r} is {member.status.name}" for member in live[:3])
-            raise PurgeRefused(f"execution {execution_id!r} is not finished: {named}; end it first (cancel or terminate)")
+            raise PurgeRefused(
+                f"execution {execution_id!r} is not finished: {named}; end it first (cancel or terminate)"
+            )
         for member in tree if archive else ():
             assert archive is not None
             archive(member)
@@ -177,7 +180,7 @@ class Control:
                 changed = yield from change(execution)
                 if changed is None:
                     yield from self._driver.recover()
-                    return (yield StoreCall("load", (execution_id,)))
+                    return (yield from self._driver.load(execution_id))
                 draft, effects = changed
                 execution.version = expected + 1
                 execution.updated_at = max(draft.now, execution.updated_at)
@@ -189,7 +192,7 @@ class Control:
                 yield Pause(random.uniform(0.001, 0.02))
         outgoing.add(effects)
         yield from self._driver.relay(outgoing)
-        return (yield StoreCall("load", (execution_id,)))
+        return (yield from self._driver.load(execution_id))
 
     def _change_tree(self, execution_id: str, change: Change) -> Job[Execution]:
         """The command for an execution and every live one below it, parents first."""
@@ -215,7 +218,9 @@ def _check_redrive(execution: Execution, program: Program, target_path: str) -> 
     if index is None:
         raise ValueError(f"machine {definition.id} version {definition.version} has no state {target_path!r}")
     if definition.states[index].kind != "leaf":
-        raise ValueError(f"{target_path!r} is a {definition.states[index].kind} of machine {definition.id}: name a leaf")
+        raise ValueError(
+            f"{target_path!r} is a {definition.states[index].kind} of machine {definition.id}: name a leaf"
+        )
     scope = program.paths[program.scope[index]]
     if scope != execution.region:
         runs = f"the region {scope!r} of it" if scope else "the machine itself"
@@ -224,7 +229,7 @@ def _check_redrive(execution: Execution, program: Program, target_path: str) -> 
 
 def as_archive(archive: Any) -> Archive | None:
     """An archiver as a function: `JsonlArchive`, anything with `write(execution)`, a function, or nothing."""
-    if archive is None or callable(archive):
-        return archive
-    write: Archive = archive.write
+    if archive is None:
+        return None
+    write: Archive = archive if callable(archive) else archive.write
     return write

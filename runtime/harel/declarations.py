@@ -193,13 +193,23 @@ def check_schema(definition: Definition, context: Mapping[str, Any]) -> None:
         ContextError: names the key, its declared type and what was found.
     """
     for name, field in (definition.context or {}).items():
-        if name not in context:
-            if not field.optional:
-                raise ContextError(
-                    f"{escape_text(name, 80)}: missing from the context, and declared {_declared(field)} "
-                    f"by machine {definition.id}"
-                )
-        elif not fits(field.type, field.optional, context[name]):
+        if name not in context and not field.optional:
+            raise ContextError(
+                f"{escape_text(name, 80)}: missing from the context, and declared {_declared(field)} "
+                f"by machine {definition.id}"
+            )
+    check_types(definition, context)
+
+
+def check_types(definition: Definition, context: Mapping[str, Any]) -> None:
+    """Refuse keys of another type than the machine's schema declares: all that is asked of a region's context, which
+    holds only what `with` passes down (language.md section 5.7).
+
+    Raises:
+        ContextError: names the key, its declared type and what was found.
+    """
+    for name, field in (definition.context or {}).items():
+        if name in context and not fits(field.type, field.optional, context[name]):
             raise ContextError(
                 f"{escape_text(name, 80)}: declared {_declared(field)} by machine {definition.id}, "
                 f"and is {_found(context[name])}"

@@ -49,7 +49,8 @@ class Assign(NamedTuple):
 class Branch(NamedTuple):
     """One way out of a transition: the index of the target, what chooses it, and its own assignments.
 
-    `test` is `None` (always, or `else`), an expression tree (`choose`), a label (`select`), `"all"` or `"any"` (`join`).
+    `test` is `None` (always, or `else`), an expression tree (`choose`), a label (`select`), `"all"` or `"any"`
+    (`join`).
     """
 
     target: int
@@ -85,8 +86,8 @@ class Invoke(NamedTuple):
 class State(NamedTuple):
     """One state. Row 0 is the machine itself (`kind` "machine", name ""); parents come before their children.
 
-    `kind` is `machine`, `composite`, `orthogonal` or `leaf`; a child of an `orthogonal` is a region. `initial` is the index
-    of the initial child or -1. `timeout` is seconds, or the context key (a `str`) that holds them.
+    `kind` is `machine`, `composite`, `orthogonal` or `leaf`; a child of an `orthogonal` is a region. `initial` is
+    the index of the initial child or -1. `timeout` is seconds, or the context key (a `str`) that holds them.
     `passes` are the `with` pairs: (child's key, operand).
     """
 
@@ -292,8 +293,12 @@ class Definition:
 
     @cached_property
     def handlers(self) -> tuple[str, ...]:
-        """The handlers called by name that `bind` leaves open, in order of first use; dotted paths are not among them."""
-        names = dict.fromkeys(call.name for call in self.calls() if "." not in call.name and call.name not in self.binds)
+        """The handlers called by name that `bind` leaves open, in order of first use; dotted paths are not among
+        them.
+        """
+        names = dict.fromkeys(
+            call.name for call in self.calls() if "." not in call.name and call.name not in self.binds
+        )
         return tuple(names)
 
     def calls(self) -> Iterator[Call]:

@@ -1,7 +1,7 @@
 """`Draft`: one step in the making: the record being changed, and what else the step's one commit will carry.
 
-The engine writes here and nowhere else; the driver turns a draft into `Effects` and commits it. It knows the record and the
-shape of effects, not what a transition is.
+The engine writes here and nowhere else; the driver turns a draft into `Effects` and commits it. It knows the record
+and the shape of effects, not what a transition is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""The driver: takes an execution through one delivery, commits it once, and relays what it set off (runtime.md section 4).
+"""The driver: takes an execution through one delivery, commits it once, and relays what it set off (runtime.md
+section 4).
 
-Written once for the sync and the async runner: every method is a generator (`Job`) that yields what has to be done outside
-(`StoreCall`, `Invoke`, `Exclusive`, `Pause`) and is sent the result or thrown the exception; a runner is a loop that does it.
+Written once for the sync and the async runner: every method is a generator (`Job`) that yields what has to be done
+outside (`StoreCall`, `Invoke`, `Exclusive`, `Pause`) and is sent the result or thrown the exception; a runner is a
+loop that does it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from . import engine
-from .declarations import check_event, check_schema, seed_context
+from .declarations import check_event, check_schema, check_types, seed_context
 from .definition import Definition
 from .draft import Draft
 from .engine import Act, Delivery, Steps
@@ -38,7 +40,7 @@ from .handlers import Handler, Handlers
 from .program import Program
 from .stm import Stm
 from .stores.protocol import Effects, Loaded, Message, Processed, Spawn, SpawnBatch, Timer, TraceRow
-from .values import check_json, copy_json, error_text, escape_text
+from .values import check_json, copy_json, error_text, escape_text, from_literal
 from .versions import Registry
 
 log = logging.getLogger("harel")
@@ -219,11 +221,17 @@ class Driver:
         outgoing = Outgoing()
         delivery = Delivery(event.kind, event.data, event_id)
         job = self._deliver(execution_id, delivery, outgoing, self._attempt_event)
-        execution, backlog = yield Exclusive(execution_id, job)
+        taken: tuple[Execution, bool] = yield Exclusive(execution_id, job)
+        execution, backlog = taken
         execution = yield from self._settled(execution, outgoing)
         if backlog:
             yield from self.recover()
-            execution = yield StoreCall("load", (execution_id,))
+            return (yield from self.load(execution_id))
+        return execution
+
+    def load(self, execution_id: str) -> Job[Execution]:
+        """The record as it is now. Raises `ExecutionNotFound`."""
+        execution: Execution = yield StoreCall("load", (execution_id,))
         return execution
 
     def _deliver(
@@ -327,13 +335,18 @@ class Driver:
         handler = self.handlers.find(definition, act.call.name)
         stm = Stm(draft, definition, draft.event_id, act.index, act.call.name)
         event = Event(act.event.kind, act.event.data, act.event.id)
-        return Invoke(handler, stm, event, {name: _fresh(value) for name, value in act.call.inputs}, act.call.name)
+        return Invoke(
+            handler, stm, event, {name: from_literal(value) for name, value in act.call.inputs}, act.call.name
+        )
 
     def _check_context(self, program: Program, draft: Draft) -> None:
-        """What an action left in the context must be JSON and fit the schema (edges.md, Values). Raises `ContextError`."""
+        """What an action left in the context must be JSON and fit the schema (edges.md, Values). Raises
+        `ContextError`.
+        """
         if draft.touched:
             check_json(draft.execution.context)
-            check_schema(program.definition, draft.execution.context, whole=not draft.execution.region)
+            check = check_types if draft.execution.region else check_schema
+            check(program.definition, draft.execution.context)
 
     def effects(self, draft: Draft, before: dict[str, Any] | None = None) -> Effects:
         """The draft's effects, with a trace row where this runner traces; `before` is the context as it was."""
@@ -545,11 +558,6 @@ def _is_moot(execution: Execution, delivery: Delivery) -> bool:
 def _awaits(parent: Execution, key: str, child_id: str) -> bool:
     child = parent.children.get(key)
     return not parent.status.ended and child is not None and child.id == child_id and child.state != "ended"
-
-
-def _fresh(value: Any) -> Any:
-    """An input from the tables as a JSON value of its own."""
-    return [_fresh(item) for item in value] if isinstance(value, tuple) else value
 
 
 def seed_digest(context: dict[str, Any]) -> str:

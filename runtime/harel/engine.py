@@ -1,8 +1,9 @@
 """The engine: what a machine does with an event (language.md section 5), and nothing else.
 
-Sans-IO: `start` and `handle` are generators over (program, execution, delivery) that yield an `Act` wherever a handler is to
-be called, are sent its result or thrown its exception, and leave everything else in a `Draft`. They know no store, no clock
-and no user code; the same generator runs under the sync and the async runner. Rule numbers are those of section 5.
+Sans-IO: `start` and `handle` are generators over (program, execution, delivery) that yield an `Act` wherever a
+handler is to be called, are sent its result or thrown its exception, and leave everything else in a `Draft`. They
+know no store, no clock and no user code; the same generator runs under the sync and the async runner. Rule numbers
+are those of section 5.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .execution import Deferred, Execution, Status
 from .expressions import delay_of
 from .program import Program, Rule, Setter, Way
 from .stores.protocol import Spawn
-from .values import copy_json, error_text
+from .values import copy_json, error_text, from_literal
 
 TRANSITION_LIMIT = 1_000
 """How many transitions one step takes at most (edges.md, Meaning)."""
@@ -29,7 +30,8 @@ TRANSITION_LIMIT = 1_000
 class Delivery:
     """What reaches an execution: an event, and who sent it.
 
-    `source` is the sending execution's id for what executions send one another. `path` and `arming` belong to `Timeout`;
+    `source` is the sending execution's id for what executions send one another. `path` and `arming` belong to
+    `Timeout`;
     `due` to `Timeout` and `Expired`.
     """
 
@@ -89,8 +91,8 @@ def resettle(program: Program, draft: Draft, delivery: Delivery) -> Steps:
 def is_stale(execution: Execution, delivery: Delivery) -> bool:
     """Whether a delivery from the runtime itself comes too late to mean anything: it is dropped without a commit.
 
-    A timer whose state was left or entered again (rule 5), a budget that was restarted, the end of a child that this entry
-    did not start (rule 8), or anything for an execution that has ended.
+    A timer whose state was left or entered again (rule 5), a budget that was restarted, the end of a child that
+    this entry did not start (rule 8), or anything for an execution that has ended.
     """
     if execution.status.ended:
         return True
@@ -201,10 +203,10 @@ class _Step:
             self.draft.emit(child.id, event.kind, event.data, event.id)
         return True
 
-    def find(
-        self, level: int, kind: str, data: Mapping[str, Any], *, safe: bool = False
-    ) -> Taken | None:
-        """The first transition from `level` outwards that takes the event, with the branch where it is known already."""
+    def find(self, level: int, kind: str, data: Mapping[str, Any], *, safe: bool = False) -> Taken | None:
+        """The first transition from `level` outwards that takes the event, with the branch where it is known
+        already.
+        """
         for rule in self.program.candidates(level, kind):
             if safe and not rule.safe:
                 continue
@@ -245,7 +247,9 @@ class _Step:
         yield from self._move(*taken, event, event.data)
 
     def _move(self, rule: Rule, way: Way | None, event: Delivery, data: Mapping[str, Any]) -> Steps:
-        """Leave, assign, enter. `event` is what handlers get, `data` what `set` reads: nothing where it is automatic."""
+        """Leave, assign, enter. `event` is what handlers get, `data` what `set` reads: nothing where it is
+        automatic.
+        """
         self.event = event
         origin = self.active
         self._count(origin)
@@ -273,7 +277,9 @@ class _Step:
         self._transitions.append(origin)
         if len(self._transitions) > TRANSITION_LIMIT:
             last = dict.fromkeys(self.program.paths[index] for index in self._transitions[-20:])
-            raise SettlingLimit(f"one step took more than {TRANSITION_LIMIT} transitions, going round {', '.join(last)}")
+            raise SettlingLimit(
+                f"one step took more than {TRANSITION_LIMIT} transitions, going round {', '.join(last)}"
+            )
 
     def _select(self, rule: Rule, event: Delivery) -> Generator[Act, Any, Way]:
         call = rule.selector
@@ -283,9 +289,13 @@ class _Step:
         for way in rule.ways:
             if way.test is None or way.test == label:
                 return way
-        raise self._failure(SelectorError(f"{call.name} returned {label!r}, which no branch names, and there is no else"))
+        raise self._failure(
+            SelectorError(f"{call.name} returned {label!r}, which no branch names, and there is no else")
+        )
 
-    def _evaluate(self, sets: tuple[Setter, ...], context: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    def _evaluate(
+        self, sets: tuple[Setter, ...], context: Mapping[str, Any], data: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """All right-hand sides, against context and event as the transition starts."""
         values: dict[str, Any] = {}
         schema = self.program.definition.context or {}
@@ -359,7 +369,7 @@ class _Step:
             return
         if isinstance(timeout, str):
             try:
-                timeout = max(delay_of(self.execution.context, timeout), 0)
+                timeout = delay_of(self.execution.context, timeout)
             except ExpressionError as error:
                 raise self._failure(error) from error
         self.draft.arm(self.program.paths[level], self.draft.now + timeout)
@@ -475,7 +485,9 @@ class _Step:
             items = self.execution.context.get(invoke.items)
             if items is not None and not isinstance(items, list):
                 kind = type(items).__name__
-                raise self._failure(ExpressionError(f"context.{invoke.items} is no list but {kind}: `for` needs a list"))
+                raise self._failure(
+                    ExpressionError(f"context.{invoke.items} is no list but {kind}: `for` needs a list")
+                )
             keys = [(f"{path}:{number}", item) for number, item in enumerate(items or ())]
         return [
             Spawn(self._child_id(key), key, invoke.machine, invoke.version, "", self._passed(level, item))
@@ -492,7 +504,7 @@ class _Step:
             if operand[0] == "item":
                 passed[key] = copy_json(item)
             elif operand[0] == "lit":
-                passed[key] = _listed(operand[1])
+                passed[key] = from_literal(operand[1])
             elif operand[1] in context:
                 passed[key] = copy_json(context[operand[1]])
         return passed
@@ -520,10 +532,14 @@ class _Step:
             self._join_if_complete()
 
     def _take_over(self, deferred: list[list[Any]]) -> None:
-        """Queue what a region deferred and did not use, in the order in which it was first deferred, each event once."""
+        """Queue what a region deferred and did not use, in the order in which it was first deferred, each event
+        once.
+        """
         queue = self.execution.deferred
         known = {waiting.id for waiting in queue}
-        queue += [Deferred(kind, data, id, (order[0], order[1])) for kind, data, id, order in deferred if id not in known]
+        queue += [
+            Deferred(kind, data, id, (order[0], order[1])) for kind, data, id, order in deferred if id not in known
+        ]
         queue.sort(key=lambda waiting: waiting.order)
 
     def _child_failed(self) -> Steps:
@@ -626,8 +642,3 @@ class _Step:
         else:
             self.draft.cancel_children(reason=data["reason"], force=force, command=True)
             self.draft.cancelled(outcome=None, reported=not self._called_off)
-
-
-def _listed(value: Any) -> Any:
-    """A literal of the tables as a JSON value: tuples are lists."""
-    return [_listed(item) for item in value] if isinstance(value, tuple) else value

@@ -81,7 +81,9 @@ class DefinitionConflict(StoreConflict):
 
 
 class StoreUnavailable(StoreError):
-    """The store cannot be reached, is locked or answers nonsense; nothing is known to be written, trying again is safe."""
+    """The store cannot be reached, is locked or answers nonsense; nothing is known to be written, trying again is
+    safe.
+    """
 
 
 class StoreFormatError(StoreError):

@@ -28,4 +28,3 @@ class Event:
         if not isinstance(other, Event):
             return NotImplemented
         return (self.kind, self.data, self.id) == (other.kind, other.data, other.id)
-

@@ -52,7 +52,9 @@ class Deferred:
 
 @dataclass(slots=True)
 class Armed:
-    """An armed timer of a state: when it is due (epoch seconds) and which arming it is, so that a stale one is known."""
+    """An armed timer of a state: when it is due (epoch seconds) and which arming it is, so that a stale one is
+    known.
+    """
 
     due: float
     arming: int
@@ -91,7 +93,6 @@ class Execution:
     failed_event: str | None = None
     resume_status: Status | None = None
     processed_count: int = 0
-    waiting: bool = False
 
     def to_json(self) -> str:
         """The record as JSON text; the one encoding that every store keeps."""
@@ -103,7 +104,9 @@ class Execution:
         return _unpack(json.loads(text))
 
 
-_PLAIN = tuple(f.name for f in fields(Execution) if f.name not in ("status", "resume_status", "deferred", "children", "timers"))
+_PLAIN = tuple(
+    f.name for f in fields(Execution) if f.name not in ("status", "resume_status", "deferred", "children", "timers")
+)
 _DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(Execution) if f.name in _PLAIN}
 
 

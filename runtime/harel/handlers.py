@@ -1,7 +1,7 @@
 """Handlers: from the name of an action to the function that is called (runtime.md section 3, language.md section 3).
 
-A name is looked up in what the program has bound to the runner, then to the definition, then in the file's `bind`; a dotted
-path is imported when it is first needed. What a program left open is refused when the runner is made.
+A name is looked up in what the program has bound to the runner, then to the definition, then in the file's `bind`;
+a dotted path is imported when it is first needed. What a program left open is refused when the runner is made.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def import_handler(path: str) -> Handler:
     try:
         found: Any = getattr(import_module(module_path), name)
     except (ImportError, AttributeError) as error:
-        raise ResolveError(f"the action {path} cannot be imported: {error}; check the path and the installation") from error
+        raise ResolveError(
+            f"the action {path} cannot be imported: {error}; check the path and the installation"
+        ) from error
     if not callable(found):
         raise ResolveError(f"the action {path} is a {type(found).__name__}, not a function")
     handler: Handler = found
@@ -57,7 +59,9 @@ class Handlers:
             return bound
         path = definition.binds.get(name, name)
         if "." not in path:
-            raise ResolveError(f"machine {definition.id} calls {name}, which nothing binds: pass actions={{{name!r}: …}}")
+            raise ResolveError(
+                f"machine {definition.id} calls {name}, which nothing binds: pass actions={{{name!r}: …}}"
+            )
         return self._resolver(path)
 
     def bound(self, definition: Definition, name: str) -> Handler | None:
@@ -78,8 +82,8 @@ class Handlers:
         ]
         if open_names:
             raise ResolveError(
-                f"no function is bound to {', '.join(open_names)}; pass them as actions={{…}}, use the generated module's "
-                "bind(…), or bind them in the .stm file"
+                f"no function is bound to {', '.join(open_names)}; pass them as actions={{…}}, "
+                "use the generated module's bind(…), or bind them in the .stm file"
             )
 
     def check_sync(self, definitions: Iterable[Definition]) -> None:

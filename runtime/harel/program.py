@@ -1,7 +1,8 @@
 """`Program`: a definition made ready to run: guards as functions, and every look-up the engine asks for, memoised.
 
-All is derived from the tables (design.md, "Tables, not closures") and kept for the life of the definition, so that a step
-neither walks the tree nor reads an expression. It decides nothing about a running execution: it has no context of its own.
+All is derived from the tables (design.md, "Tables, not closures") and kept for the life of the definition, so that
+a step neither walks the tree nor reads an expression. It decides nothing about a running execution: it has no
+context of its own.
 """
 
 from __future__ import annotations
@@ -162,9 +163,7 @@ class Program:
         """The transitions on a kind as they are looked at: the state's own in source order, then those further out."""
         found = self._candidates.get((index, kind))
         if found is None:
-            found = tuple(
-                rule for level in self.outwards(index) for kinds, rule in self._own(level) if kind in kinds
-            )
+            found = tuple(rule for level in self.outwards(index) for kinds, rule in self._own(level) if kind in kinds)
             self._candidates[index, kind] = found
         return found
 

@@ -1,7 +1,7 @@
 """Calls for one execution queue up fairly inside one process (edges.md, Races and interruptions).
 
-Between processes compare-and-set decides; inside one it would only make calls fail that can as well wait. First come, first
-served; the wait has a bound, so that a forgotten call is an error with a name and not a dead-lock.
+Between processes compare-and-set decides; inside one it would only make calls fail that can as well wait. First
+come, first served; the wait has a bound, so that a forgotten call is an error with a name and not a dead-lock.
 """
 
 from __future__ import annotations

@@ -99,7 +99,9 @@ class RunnerBase:
         return self._driver.process(execution_id, copied, event_id)
 
     def _refuse_own(self, execution_id: str) -> None:
-        """A handler cannot wait for a step of the execution whose step is waiting for the handler (edges.md, Meaning)."""
+        """A handler cannot wait for a step of the execution whose step is waiting for the handler (edges.md,
+        Meaning).
+        """
         if (id(self), execution_id) in in_action.get():
             raise RuntimeError(
                 f"an action of execution {execution_id!r} cannot process an event of the same execution: "
@@ -259,5 +261,3 @@ class DurableRunner(RunnerBase):
             kind = type(result).__name__
             raise ResolveError(f"the action {request.name} returned a {kind}: it never ran; use AsyncDurableRunner")
         return result
-
-

@@ -19,8 +19,8 @@ class Stm:
     """The running execution, as a handler sees it.
 
     Attributes:
-        execution_ctx: the context, a live dict of JSON values; what the handler leaves there is committed with the step.
-        execution_id: the execution's id.
+        execution_ctx: the context, a live dict of JSON values; what the handler leaves there is committed with the
+        step. execution_id: the execution's id.
         idempotency_key: the same for every attempt at this call of this event, different for every other call:
             `{execution id}:{step}:{index}:{action}`, with `%` and `:` of the id percent-encoded (edges.md, Values).
     """

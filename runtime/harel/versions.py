@@ -83,13 +83,14 @@ class Registry:
         machine = f"machine {definition.id} version {definition.version}"
         if definition.digest != execution.definition_digest:
             raise DefinitionChanged(
-                f"{machine} was edited: execution {execution.id!r} started on digest {execution.definition_digest[:12]}…, "
-                f"{definition.digest[:12]}… is loaded; restore it, or give the edited one another version and redrive"
+                f"{machine} was edited: execution {execution.id!r} started on digest "
+                f"{execution.definition_digest[:12]}…, {definition.digest[:12]}… is loaded; restore it, or give the edited one another version and redrive"
             )
         program = self.program(definition)
         for path in (execution.region, execution.active_path):
             if path not in definition.index:
                 raise DefinitionChanged(
-                    f"{machine} has no state {path!r}, where execution {execution.id!r} stands; redrive it to a state it has"
+                    f"{machine} has no state {path!r}, where execution {execution.id!r} stands; "
+                    "redrive it to a state it has"
                 )
         return program

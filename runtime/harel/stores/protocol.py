@@ -1,7 +1,7 @@
 """What a store is: a few methods over plain data, and one write per step (runtime.md sections 4 and 5).
 
-The engine's step becomes one `Effects` value; a backend implements the one method that writes it and has no logic of its
-own. A backend imports this module, `execution`, `event`, `errors` and its client, nothing else of the package.
+The engine's step becomes one `Effects` value; a backend implements the one method that writes it and has no logic
+of its own. A backend imports this module, `execution`, `event`, `errors` and its client, nothing else of the package.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ class Spawn:
 
 @dataclass(frozen=True, slots=True)
 class SpawnBatch:
-    """All children that one entry of a state starts: one outbox entry whatever their number. `id` is unique in the store."""
+    """All children that one entry of a state starts: one outbox entry whatever their number. `id` is unique in the
+    store.
+    """
 
     id: str
     parent_id: str
@@ -98,7 +100,9 @@ class TraceRow(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Processed:
-    """The event id that a step consumes. `number` counts the execution's processed ids, for trimming to `DEDUPE_LIMIT`."""
+    """The event id that a step consumes. `number` counts the execution's processed ids, for trimming to
+    `DEDUPE_LIMIT`.
+    """
 
     event_id: str
     at: float
@@ -194,10 +198,10 @@ class Store(Protocol):
     def is_processed(self, execution_id: str, event_id: str) -> bool:
         """Whether the execution has consumed the event id (and still remembers it)."""
 
-    def due_timers(
-        self, now: float, limit: int = 100, after: tuple[float, int, str, str] | None = None
-    ) -> list[Timer]:
-        """Timers and ttls with `due <= now` that are not held, by `Timer.position`; `after` is the last position seen."""
+    def due_timers(self, now: float, limit: int = 100, after: tuple[float, int, str, str] | None = None) -> list[Timer]:
+        """Timers and ttls with `due <= now` that are not held, by `Timer.position`; `after` is the last position
+        seen.
+        """
 
     def timers(self, execution_id: str) -> list[Timer]:
         """The armed timers of an execution's states (not its ttl), held or not, by `Timer.position`."""
