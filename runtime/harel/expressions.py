@@ -35,48 +35,53 @@ class Absent:
 # --- predicates
 
 
+_TRUE, _FALSE, _FOLLOWING = -1, -2, -3
+_Jumps = list[tuple[Predicate, int, int]]
+
+
 def compile_predicate(expr: Expr, guard_of: Callable[[str], Predicate]) -> Predicate:
     """The function of a predicate's tree; `guard_of` finds a named guard.
 
     The function never raises of its own: a comparison whose field is absent on either side, or whose values cannot be
     compared, is false. A guard that the program has bound may raise.
     """
-    negated = False
-    while expr[0] == "not":
-        negated, expr = not negated, expr[1]
-    predicate = _positive(expr, guard_of)
-    return _negation(predicate) if negated else predicate
+    jumps = _jumps(expr, guard_of)
+    start = len(jumps) - 1
+
+    def predicate(context: Data, data: Data) -> bool:
+        at = start
+        while at >= 0:
+            test, if_true, if_false = jumps[at]
+            at = if_true if test(context, data) else if_false
+        return at == _TRUE
+
+    is_one_test = len(jumps) == 1 and jumps[0][1] == _TRUE
+    return jumps[0][0] if is_one_test else predicate
 
 
-def _positive(expr: Expr, guard_of: Callable[[str], Predicate]) -> Predicate:
-    word = expr[0]
-    if word == "guard":
-        return guard_of(expr[1])
-    if word in ("and", "or"):
-        parts = tuple(compile_predicate(part, guard_of) for part in expr[1:])
-        return _conjunction(parts) if word == "and" else _disjunction(parts)
-    return _comparison(expr[1], expr[2], _COMPARED[word])
+def _jumps(expr: Expr, guard_of: Callable[[str], Predicate]) -> _Jumps:
+    """The tests of a tree, last one first, each with where to go on from its two results.
 
-
-def _negation(predicate: Predicate) -> Predicate:
-    def negation(context: Data, data: Data) -> bool:
-        return not predicate(context, data)
-
-    return negation
-
-
-def _conjunction(parts: tuple[Predicate, ...]) -> Predicate:
-    def conjunction(context: Data, data: Data) -> bool:
-        return all(part(context, data) for part in parts)
-
-    return conjunction
-
-
-def _disjunction(parts: tuple[Predicate, ...]) -> Predicate:
-    def disjunction(context: Data, data: Data) -> bool:
-        return any(part(context, data) for part in parts)
-
-    return disjunction
+    Jumps instead of functions within functions, so that neither depth nor length of a predicate meets Python's recursion
+    limit, and `and` and `or` cost nothing. A term is placed after those behind it, so that what follows it is known.
+    """
+    jumps: _Jumps = []
+    waiting = [(expr, _TRUE, _FALSE)]
+    while waiting:
+        (word, *terms), if_true, if_false = waiting.pop()
+        following = len(jumps) - 1
+        if_true = following if if_true == _FOLLOWING else if_true
+        if_false = following if if_false == _FOLLOWING else if_false
+        if word == "not":
+            waiting.append((terms[0], if_false, if_true))
+        elif word == "and":
+            waiting += [*((term, _FOLLOWING, if_false) for term in terms[:-1]), (terms[-1], if_true, if_false)]
+        elif word == "or":
+            waiting += [*((term, if_true, _FOLLOWING) for term in terms[:-1]), (terms[-1], if_true, if_false)]
+        else:
+            test = guard_of(terms[0]) if word == "guard" else _comparison(terms[0], terms[1], _COMPARED[word])
+            jumps.append((test, if_true, if_false))
+    return jumps
 
 
 def _comparison(left: Expr, right: Expr, holds: Callable[[Any, Any], bool]) -> Predicate:

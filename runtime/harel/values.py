@@ -74,7 +74,7 @@ def _is_json(value: Any, room: int) -> bool:
     if kind is bool or value is None:
         return True
     if kind is int:
-        return -_INT_BOUND < value < _INT_BOUND
+        return bool(-_INT_BOUND < value < _INT_BOUND)
     if kind is float:
         return math.isfinite(value)
     if kind is dict:
@@ -106,7 +106,7 @@ def _fault(value: Any, path: str, around: dict[int, str]) -> str | None:
     if len(around) == NESTING_LIMIT:
         return f"{_shown(path)}: nested deeper than {NESTING_LIMIT} levels"
     around = {**around, id(value): path}
-    if type(value) is list:
+    if isinstance(value, list):
         faults = (_fault(item, f"{path}[{number}]", around) for number, item in enumerate(value))
     else:
         faults = (_fault_of_key(key, path) or _fault(item, _joined(path, key), around) for key, item in value.items())
