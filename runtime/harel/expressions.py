@@ -63,7 +63,7 @@ def _jumps(expr: Expr, guard_of: Callable[[str], Predicate]) -> _Jumps:
     """The tests of a tree, last one first, each with where to go on from its two results.
 
     Jumps instead of functions within functions, so that neither depth nor length of a predicate meets Python's recursion
-    limit, and `and` and `or` cost nothing. A term is placed after those behind it, so that what follows it is known.
+    limit, and `and` and `or` cost nothing. A term is placed after those behind it, so what follows it is known.
     """
     jumps: _Jumps = []
     waiting = [(expr, _TRUE, _FALSE)]
