@@ -41,6 +41,7 @@ from .versions import definition_registry
 if TYPE_CHECKING:
     from .aio import AsyncDurableRunner
     from .dsl import definition_from_dsl, definition_from_dsl_file, render, validate, validate_or_raise
+    from .published import publish_definitions
     from .runner import DurableRunner
     from .stm import Stm
     from .stores.memory import DictStore
@@ -54,6 +55,7 @@ _LAZY = {
     "Stm": "stm",
     "definition_from_dsl": "dsl",
     "definition_from_dsl_file": "dsl",
+    "publish_definitions": "published",
     "render": "dsl",
     "validate": "dsl",
     "validate_or_raise": "dsl",
@@ -94,6 +96,7 @@ __all__ = [
     "definition_from_dsl",
     "definition_from_dsl_file",
     "definition_registry",
+    "publish_definitions",
     "render",
     "validate",
     "validate_or_raise",

@@ -16,11 +16,11 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from .control import Archive, as_archive
-from .driver import Exclusive, Invoke, Job, Pause, Request, StoreCall
 from .errors import StoreConflict
 from .event import Event
 from .execution import Execution
 from .handlers import Handler, Resolver
+from .jobs import Exclusive, Invoke, Job, Pause, Request, StoreCall
 from .queue import WAIT_LIMIT
 from .runner import Guard, RunnerBase, in_action
 from .stores.protocol import Store
@@ -100,7 +100,7 @@ class AsyncDurableRunner(RunnerBase):
 
     async def fire_due_timers(self) -> int:
         """As `DurableRunner.fire_due_timers`."""
-        return await self._perform(self._driver.sweep())
+        return await self._perform(self._relay.sweep())
 
     async def cancel(self, execution_id: str, reason: str | None = None) -> Execution:
         """As `DurableRunner.cancel`."""

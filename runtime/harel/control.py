@@ -15,11 +15,13 @@ from typing import Any
 from . import engine
 from .definition import Definition
 from .draft import Draft
-from .driver import ATTEMPTS, Driver, Job, Outgoing, Pause, StoreCall
+from .driver import ATTEMPTS, Driver, Outgoing
 from .engine import Delivery
 from .errors import DefinitionChanged, DefinitionNotLoaded, ExecutionNotFound, PurgeRefused, StoreConflict
 from .execution import Execution, Status
+from .jobs import Job, Pause, StoreCall, load
 from .program import Program
+from .relay import Relay
 from .stores.protocol import Effects
 
 Archive = Callable[[Execution], None]
@@ -32,18 +34,18 @@ Change = Callable[[Execution], Job[tuple[Draft, Effects] | None]]
 class Control:
     """The commands, as jobs."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, relay: Relay) -> None:
         self._driver = driver
+        self._relay = relay
 
     def cancel(self, execution_id: str, reason: str | None) -> Job[Execution]:
         """Cooperative where `on Cancel` leads to an end, else forceful; children are reached."""
 
         def change(execution: Execution) -> Job[tuple[Draft, Effects] | None]:
-            yield from ()
             if execution.status.ended:
                 return None
             draft = self._draft(execution, "Cancel")
-            if execution.status is not Status.FAILED and self._handles_cancel(execution, reason):
+            if execution.status is not Status.FAILED and (yield from self._handles_cancel(execution, reason)):
                 if execution.status is Status.CANCELLING:
                     return None
                 execution.status = Status.CANCELLING
@@ -55,16 +57,15 @@ class Control:
 
         return (yield from self._change(execution_id, change))
 
-    def _handles_cancel(self, execution: Execution, reason: str | None) -> bool:
-        program = self._program(execution)
-        return program is not None and engine.cancel_is_handled(program, execution, reason)
-
-    def _program(self, execution: Execution) -> Program | None:
-        """The machine, where it is here and unchanged; commands that end an execution work without."""
+    def _handles_cancel(self, execution: Execution, reason: str | None) -> Job[bool]:
+        """Whether the machine would take a `Cancel` to an end; commands that end an execution work without a
+        machine.
+        """
         try:
-            return self._driver.registry.running(execution)
+            program = yield from self._driver.machines.running(execution)
         except (DefinitionChanged, DefinitionNotLoaded):
-            return None
+            return False
+        return engine.cancel_is_handled(program, execution, reason)
 
     def terminate(self, execution_id: str) -> Job[Execution]:
         """End at once: no handlers, no hooks; children too."""
@@ -105,8 +106,8 @@ class Control:
             return draft, replace(draft.effects(), hold=False)
 
         yield from self._change_tree(execution_id, change)
-        yield from self._driver.recover()
-        return (yield from self._driver.load(execution_id))
+        yield from self._relay.recover()
+        return (yield from load(execution_id))
 
     def redrive(self, execution_id: str, target_path: str) -> Job[Execution]:
         """Put a dead letter on a leaf of the machine loaded for its version, and go on from there.
@@ -116,8 +117,8 @@ class Control:
         """
 
         def change(execution: Execution) -> Job[tuple[Draft, Effects] | None]:
-            definition = self._driver.registry.choose(execution.definition_id, execution.definition_version)
-            program = self._driver.registry.program(definition)
+            definition = self._driver.machines.registry.choose(execution.definition_id, execution.definition_version)
+            program = self._driver.machines.registry.program(definition)
             _check_redrive(execution, program, target_path)
             forget, execution.failed_event = execution.failed_event, None
             execution.status, execution.error, execution.finished_at = Status.RUNNING, None, None
@@ -179,8 +180,8 @@ class Control:
             try:
                 changed = yield from change(execution)
                 if changed is None:
-                    yield from self._driver.recover()
-                    return (yield from self._driver.load(execution_id))
+                    yield from self._relay.recover()
+                    return (yield from load(execution_id))
                 draft, effects = changed
                 execution.version = expected + 1
                 execution.updated_at = max(draft.now, execution.updated_at)
@@ -191,8 +192,8 @@ class Control:
                     raise
                 yield Pause(random.uniform(0.001, 0.02))
         outgoing.add(effects)
-        yield from self._driver.relay(outgoing)
-        return (yield from self._driver.load(execution_id))
+        yield from self._relay.relay(outgoing)
+        return (yield from load(execution_id))
 
     def _change_tree(self, execution_id: str, change: Change) -> Job[Execution]:
         """The command for an execution and every live one below it, parents first."""

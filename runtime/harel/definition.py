@@ -16,7 +16,7 @@ Expressions are small trees (language.md section 4):
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -301,6 +301,23 @@ class Definition:
         )
         return tuple(names)
 
+    @cached_property
+    def open_guards(self) -> tuple[str, ...]:
+        """The guards named in predicates that the tables do not hold: the program binds them."""
+        trees: list[Any] = [*self.guards.values()]
+        for transition in self.transitions:
+            trees += [transition.guard, *(branch.test for branch in transition.branches)]
+        names: dict[str, None] = {}
+        while trees:
+            tree = trees.pop()
+            if not isinstance(tree, tuple):
+                continue
+            if tree[0] == "guard":
+                names[tree[1]] = None
+            elif tree[0] in ("and", "or", "not"):
+                trees += tree[1:]
+        return tuple(name for name in names if name not in self.guards)
+
     def calls(self) -> Iterator[Call]:
         """Every call the machine can make, in the order of its tables; inline machines are not included."""
         for state in self.states:
@@ -379,6 +396,13 @@ class Definition:
         return cls(
             id=data["id"], version=data["version"], digest=data["digest"], ttl=data["ttl"], inline=inline, **tables
         )
+
+
+def with_inline(definitions: Iterable[Definition]) -> Iterator[Definition]:
+    """Each definition, followed by the machines written inside it, at every depth."""
+    for definition in definitions:
+        yield definition
+        yield from with_inline(definition.inline)
 
 
 _TABLES = ("states", "transitions", "events", "context", "guards", "binds", "docs")

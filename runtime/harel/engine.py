@@ -30,7 +30,8 @@ TRANSITION_LIMIT = 1_000
 class Delivery:
     """What reaches an execution: an event, and who sent it.
 
-    `source` is the sending execution's id for what executions send one another. `path` and `arming` belong to
+    `internal`: the runtime itself sent it, so that its kind may be a reserved one. `source` is the sending
+    execution's id for what executions send one another. `path` and `arming` belong to
     `Timeout`;
     `due` to `Timeout` and `Expired`.
     """
@@ -39,6 +40,7 @@ class Delivery:
     data: dict[str, Any]
     id: str
     source: str | None = None
+    internal: bool = False
     path: str = ""
     arming: int = 0
     due: float = 0.0

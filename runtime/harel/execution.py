@@ -66,8 +66,8 @@ class Execution:
 
     id: str
     definition_id: str
-    definition_version: int
-    definition_digest: str
+    definition_version: int = 1
+    definition_digest: str = ""
     status: Status = Status.PENDING
     active_path: str = ""
     outcome: str | None = None

@@ -7,11 +7,11 @@ a dotted path is imported when it is first needed. What a program left open is r
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-from .definition import Definition
+from .definition import Definition, with_inline
 from .errors import ResolveError
 
 Handler = Callable[..., Any]
@@ -43,6 +43,7 @@ class Handlers:
     def __init__(self, actions: Mapping[str, Handler] | None, resolver: Resolver | None) -> None:
         self._actions = dict(actions or {})
         self._resolver = resolver or import_handler
+        self._restricted: dict[tuple[str, int, str], Resolver] = {}
         self._found: dict[tuple[str, int, str, str], Handler] = {}
 
     def find(self, definition: Definition, name: str) -> Handler:
@@ -62,13 +63,25 @@ class Handlers:
             raise ResolveError(
                 f"machine {definition.id} calls {name}, which nothing binds: pass actions={{{name!r}: …}}"
             )
-        return self._resolver(path)
+        key = (definition.id, definition.version, definition.digest)
+        return self._restricted.get(key, self._resolver)(path)
+
+    def admit(self, definition: Definition, restrict: Callable[[Resolver], Resolver]) -> None:
+        """Take on a published machine, whose dotted paths resolve under a restriction, inline machines included.
+
+        Raises:
+            ResolveError: it calls a handler or guard that this program does not bind.
+        """
+        machines = list(with_inline([definition]))
+        self.check(machines)
+        for machine in machines:
+            self._restricted[machine.id, machine.version, machine.digest] = restrict(self._resolver)
 
     def bound(self, definition: Definition, name: str) -> Handler | None:
         """What the program has bound to the name, if anything."""
         return self._actions.get(name) or definition.actions.get(name)
 
-    def check(self, definitions: Iterable[Definition]) -> None:
+    def check(self, definitions: Collection[Definition]) -> None:
         """Refuse definitions with handlers that nothing binds.
 
         Raises:
@@ -79,6 +92,12 @@ class Handlers:
             for definition in definitions
             for name in definition.handlers
             if self.bound(definition, name) is None
+        ]
+        open_names += [
+            f"{definition.id}: guard {name}"
+            for definition in definitions
+            for name in definition.open_guards
+            if name not in definition.predicates
         ]
         if open_names:
             raise ResolveError(

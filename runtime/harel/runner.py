@@ -5,7 +5,9 @@ A thin loop over the driver's jobs: it calls the store and the handlers, waits, 
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import json
 import os
 import time
 import uuid
@@ -15,15 +17,19 @@ from typing import Any, TypeVar
 
 from .control import Archive, Control, as_archive
 from .declarations import check_event_id, check_execution_id, seed_context
-from .driver import Driver, Exclusive, Invoke, Job, Pause, Request, Settings, StoreCall, seed_digest
+from .driver import Driver, Settings
 from .errors import ResolveError
 from .event import Event
 from .execution import Execution
 from .handlers import Handler, Handlers, Resolver
+from .jobs import Exclusive, Invoke, Job, Pause, Request, StoreCall
+from .machines import Machines
+from .published import AllowedModules
 from .queue import ExecutionQueue
+from .relay import Relay
 from .stores.protocol import Store
 from .values import copy_json
-from .versions import Definitions, Registry
+from .versions import Definitions, Registry, as_iterable
 
 T = TypeVar("T")
 
@@ -31,6 +37,12 @@ Guard = Callable[..., Any]
 
 in_action: ContextVar[tuple[tuple[int, str], ...]] = ContextVar("harel_in_action", default=())
 """The (runner, execution id) pairs whose handlers are running in this thread or task, outermost first."""
+
+
+def seed_digest(context: dict[str, Any]) -> str:
+    """A digest of an initial context, to tell whether `create` was asked for the same (edges.md, Meaning)."""
+    text = json.dumps(context, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class RunnerBase:
@@ -52,15 +64,16 @@ class RunnerBase:
         if on_action_error not in ("fail", "raise"):
             raise ValueError(f'on_action_error is {on_action_error!r}; it is "fail" or "raise"')
         self.store = store
-        self.action_modules = tuple(action_modules)
-        loaded = definitions.values() if isinstance(definitions, Mapping) else definitions
-        self.registry = Registry([d.bound(None, guards) if guards else d for d in loaded])
+        self.registry = Registry([d.bound(None, guards) if guards else d for d in as_iterable(definitions)])
         self._handlers = Handlers(actions, resolver)
-        self._handlers.check(self.registry)
+        self._handlers.check(list(self.registry))
+        modules = (*action_modules, *os.environ.get("HAREL_ACTION_MODULES", "").split(","))
         traced = os.environ.get("HAREL_TRACE") == "1" if trace is None else trace
         settings = Settings(clock, traced, _trace_limit(), on_action_error == "raise")
-        self._driver = Driver(self.registry, self._handlers, settings)
-        self._control = Control(self._driver)
+        allowed = AllowedModules(self.registry, modules)
+        driver = Driver(Machines(self.registry, self._handlers, allowed, guards or {}), settings)
+        self._relay = Relay(driver)
+        self._control = Control(driver, self._relay)
 
     def _create_job(
         self,
@@ -84,10 +97,10 @@ class RunnerBase:
             context=seeded, priority=priority, seed_digest=seed_digest(given),
         )  # fmt: skip
         if execution_id is not None:
-            existing = yield from self._driver.existing(new, exist_ok=exist_ok)
+            existing = yield from self._relay.existing(new, exist_ok=exist_ok)
             if existing is not None:
                 return existing
-        return (yield from self._driver.create(new, definition, exist_ok=exist_ok))
+        return (yield from self._relay.create(new, definition, exist_ok=exist_ok))
 
     def _process_job(self, execution_id: str, event: Event) -> Job[Execution]:
         """Refuse what can be refused without the record, and give the event an id that all attempts share."""
@@ -96,7 +109,7 @@ class RunnerBase:
             check_event_id(event.id)
         event_id = event.id if event.id is not None else uuid.uuid4().hex
         copied = Event(event.kind, copy_json(event.data), event_id)
-        return self._driver.process(execution_id, copied, event_id)
+        return self._relay.process(execution_id, copied, event_id)
 
     def _refuse_own(self, execution_id: str) -> None:
         """A handler cannot wait for a step of the execution whose step is waiting for the handler (edges.md,
@@ -189,7 +202,7 @@ class DurableRunner(RunnerBase):
 
     def fire_due_timers(self) -> int:
         """Deliver every timer and ttl that is due by the clock; the number that took effect."""
-        return self._perform(self._driver.sweep())
+        return self._perform(self._relay.sweep())
 
     def cancel(self, execution_id: str, reason: str | None = None) -> Execution:
         """End the execution and its children: by its `on Cancel` where that leads to an end, else where it stands."""

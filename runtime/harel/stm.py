@@ -12,6 +12,7 @@ from .declarations import check_event, check_event_id
 from .definition import Definition
 from .draft import Draft
 from .errors import EventError
+from .event import RESERVED_KINDS
 from .values import check_json, copy_json
 
 
@@ -48,6 +49,8 @@ class Stm:
         event_data = dict(data or {})
         if id is not None:
             check_event_id(id)
+        if kind in RESERVED_KINDS:
+            raise EventError(f"{kind} is reserved: only the runtime itself sends it")
         try:
             check_json(event_data)
         except ValueError as error:

@@ -1,0 +1,62 @@
+"""Jobs: what the driver's generators ask of the outside, so that a sync and an async runner can both do it.
+
+A job yields a request and is sent its result, or is thrown the exception that doing it raised. Nothing here does
+anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from .event import Event
+from .execution import Execution
+from .handlers import Handler
+from .stm import Stm
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCall:
+    """Call a method of the store and send back its result."""
+
+    method: str
+    args: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke:
+    """Call a handler: `handler(stm, event, **inputs)`. What it raises is thrown back."""
+
+    handler: Handler
+    stm: Stm
+    event: Event
+    inputs: dict[str, Any]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusive:
+    """Do the job while no other call of this process works on the execution, and send back its result."""
+
+    execution_id: str
+    job: Job[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Wait some seconds."""
+
+    seconds: float
+
+
+Request = StoreCall | Invoke | Exclusive | Pause
+Job = Generator[Request, Any, T]
+
+
+def load(execution_id: str) -> Job[Execution]:
+    """The record as it is now. Raises `ExecutionNotFound`."""
+    execution: Execution = yield StoreCall("load", (execution_id,))
+    return execution

@@ -1,0 +1,159 @@
+"""Published machines: what a store keeps of a version, and what a process may run of it (runtime.md section 6).
+
+A published document is data from outside. It names functions, and only those in modules that this process allows
+are ever imported; its tables are checked before they are run; nothing of it is evaluated. `versions.py` decides
+when one is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .definition import Definition
+from .errors import DefinitionChanged, DefinitionNotLoaded, DslError, ResolveError, StoreConflict
+from .handlers import Handler
+from .stores.protocol import Store
+
+
+def publish_definitions(store: Store, definitions: Iterable[Definition]) -> None:
+    """Keep each machine version in the store, with its tables and sources; one that is there already is left alone.
+
+    Raises:
+        DefinitionChanged: the store has the version with another digest; names both. Versions before it in the
+            iteration are published.
+    """
+    for definition in definitions:
+        if ":" in definition.id:
+            continue  # an inline machine is part of the one it stands in
+        try:
+            store.publish_definition(definition.id, definition.version, definition.digest, document(definition))
+        except StoreConflict as conflict:
+            known = next(
+                (digest for id, number, digest in store.list_definitions() if (id, number) == _key(definition)), "?"
+            )
+            raise DefinitionChanged(
+                f"machine {definition.id} version {definition.version} is published with digest {known[:12]}…, and "
+                f"this one has {definition.digest[:12]}…: give the edited machine another version"
+            ) from conflict
+
+
+def _key(definition: Definition) -> tuple[str, int]:
+    return definition.id, definition.version
+
+
+def document(definition: Definition) -> str:
+    """The JSON text that is published: tables, sources, and a checksum over the tables."""
+    data = definition.to_data()
+    sources = [list(source) for source in definition.sources]
+    return json.dumps({"definition": data, "checksum": _checksum(data), "sources": sources}, ensure_ascii=False)
+
+
+def _checksum(data: Any) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def read_document(text: str, id: str, version: int) -> Definition:
+    """The definition of a published document, its tables checked.
+
+    Raises:
+        DefinitionNotLoaded: it is damaged, is of another machine or version, or is in a newer format; says so.
+    """
+    what = f"the published copy of machine {id} version {version}"
+    try:
+        stored = json.loads(text)
+        data = stored["definition"]
+        if stored["checksum"] != _checksum(data):
+            raise ValueError("its checksum does not fit its tables")
+        definition = Definition.from_data(data)
+        if (definition.id, definition.version) != (id, version):
+            raise ValueError(f"it is of machine {definition.id} version {definition.version}")
+        check_tables(definition)
+    except DslError as error:
+        raise DefinitionNotLoaded(str(error)) from error
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise DefinitionNotLoaded(
+            f"{what} is damaged: {error}; publish the version again under a new number"
+        ) from error
+    return definition
+
+
+def check_tables(definition: Definition) -> None:
+    """Refuse tables that do not hang together, so that none can lead the engine astray.
+
+    Raises:
+        ValueError: says which part is wrong. LookupError, TypeError: a row has the wrong shape.
+    """
+    count = len(definition.states)
+    for index, state in enumerate(definition.states):
+        if state.parent not in range(-1, index) or (index > 0) is (state.parent < 0):
+            raise ValueError(f"state {index} has the parent {state.parent}")
+        if state.kind not in ("machine", "composite", "orthogonal", "leaf") or (state.kind == "machine") is (index > 0):
+            raise ValueError(f"state {index} is of the kind {state.kind!r}")
+        if state.initial >= 0 and (state.initial >= count or definition.states[state.initial].parent != index):
+            raise ValueError(f"state {index} has the initial {state.initial}")
+    for number, transition in enumerate(definition.transitions):
+        targets = [branch.target for branch in transition.branches]
+        if not targets or any(target not in range(1, count) for target in (*targets, transition.source or 1)):
+            raise ValueError(f"transition {number} leads nowhere")
+        if transition.form not in ("to", "choose", "select", "join"):
+            raise ValueError(f"transition {number} has the form {transition.form!r}")
+    for machine in definition.inline:
+        check_tables(machine)
+
+
+class AllowedModules:
+    """The modules whose functions a published machine may call.
+
+    Args:
+        own: the definitions of the program; what they call is allowed, path by path and module by module.
+        extra: further modules; each allows the modules under it.
+    """
+
+    def __init__(self, own: Iterable[Definition], extra: Iterable[str]) -> None:
+        self._paths = frozenset(path for definition in own for path in called_paths(definition))
+        self._modules = frozenset(path.rpartition(".")[0] for path in self._paths)
+        self._extra = tuple(module for module in (name.strip() for name in extra) if module)
+
+    def allows_module(self, module: str) -> bool:
+        """Whether the module is one that the program's machines call, or one of the further modules or under it."""
+        return module in self._modules or any(f"{module}.".startswith(f"{extra}.") for extra in self._extra)
+
+    def check(self, definition: Definition) -> None:
+        """Refuse a machine that calls anything else. Nothing is imported.
+
+        Raises:
+            DefinitionNotLoaded: names the action and what to do.
+        """
+        for path in called_paths(definition):
+            parts = path.split(".")
+            plain = all(part.isidentifier() and not part.startswith("__") for part in parts)
+            if not plain or not (path in self._paths or self.allows_module(".".join(parts[:-1]))):
+                raise DefinitionNotLoaded(
+                    f"machine {definition.id} version {definition.version} is published and calls {path!r}, "
+                    "whose module this process does not allow: add it to action_modules= or HAREL_ACTION_MODULES"
+                )
+
+    def resolver(self, resolve: Callable[[str], Handler]) -> Callable[[str], Handler]:
+        """The resolver for a published machine's paths: what an allowed module merely imported is not its function."""
+
+        def resolved(path: str) -> Handler:
+            handler = resolve(path)
+            home = getattr(handler, "__module__", None)
+            if path not in self._paths and not (isinstance(home, str) and self.allows_module(home)):
+                raise ResolveError(f"the action {path} is a function of {home}, which this process does not allow")
+            return handler
+
+        return resolved
+
+
+def called_paths(definition: Definition) -> Iterator[str]:
+    """The dotted paths that a machine and its inline machines call, through `bind` or directly."""
+    for call in definition.calls():
+        path = definition.binds.get(call.name, call.name)
+        if "." in path:
+            yield path
+    for machine in definition.inline:
+        yield from called_paths(machine)

@@ -1,0 +1,300 @@
+"""From one call to a settled tree: starts, events and timers, and everything they set off (runtime.md section 4).
+
+After each commit the relay delivers its outbox and starts its children; both are idempotent, so that a crash
+between any two store calls loses nothing and doubles nothing. Jobs throughout, for the sync and the async runner alike.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from dataclasses import replace
+
+from . import engine
+from .declarations import seed_context
+from .definition import Definition
+from .driver import Driver, Outgoing
+from .engine import Delivery
+from .errors import (
+    ContextError,
+    DefinitionNotLoaded,
+    EventError,
+    ExecutionAlreadyExists,
+    ExecutionNotFound,
+    ExecutionSuspended,
+)
+from .event import Event
+from .execution import Execution, Status
+from .jobs import Exclusive, Job, StoreCall, load
+from .stores.protocol import Loaded, Message, Spawn, SpawnBatch, Timer
+from .values import copy_json
+
+log = logging.getLogger("harel")
+
+PAGE = 100
+"""How many timers, messages or batches are read at a time."""
+
+FROM_THE_TREE = ("Finished", "Cancel", "error")
+"""What parents and children send one another; everything else in an outbox is a domain event."""
+
+
+class Relay:
+    """Jobs that leave nothing undelivered which can be delivered."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._clock = driver.settings.clock
+
+    # --- what callers ask for
+
+    def create(self, new: Execution, definition: Definition, *, exist_ok: bool) -> Job[Execution]:
+        """Start an execution whose id, machine and context are set, and return it settled.
+
+        Raises:
+            ExecutionAlreadyExists: the id is taken (with `exist_ok`: by another machine or another initial context).
+        """
+        yield from self.recover()
+        outgoing = Outgoing()
+        try:
+            execution = yield from self._driver.start(new, definition, outgoing, ())
+        except ExecutionAlreadyExists:
+            existing = yield from self.existing(new, exist_ok=exist_ok)
+            if existing is None:
+                raise
+            return existing
+        return (yield from self._settled(execution, outgoing))
+
+    def existing(self, new: Execution, *, exist_ok: bool) -> Job[Execution | None]:
+        """The execution that has the id already, if there is one, so that no action runs for one that cannot be.
+
+        Raises:
+            ExecutionAlreadyExists: it is not asked for with `exist_ok`, machine and initial context of the new one.
+        """
+        try:
+            found: Execution = yield StoreCall("load", (new.id,))
+        except ExecutionNotFound:
+            return None
+        same = (found.definition_id, found.seed_digest) == (new.definition_id, new.seed_digest)
+        if not (exist_ok and same):
+            raise ExecutionAlreadyExists(new.id)
+        return found
+
+    def process(self, execution_id: str, event: Event, event_id: str) -> Job[Execution]:
+        """Take a domain event through, and everything that it sets off; return the execution settled.
+
+        Raises:
+            EventError: the event breaks its declaration. ExecutionSuspended, ExecutionNotFound, DefinitionNotLoaded.
+            StoreConflict: other writers were faster, three times.
+        """
+        outgoing = Outgoing()
+        delivery = Delivery(event.kind, event.data, event_id)
+        job = self._driver.deliver(execution_id, delivery, outgoing, self._attempt_event)
+        taken: tuple[Execution, bool] = yield Exclusive(execution_id, job)
+        execution, backlog = taken
+        execution = yield from self._settled(execution, outgoing)
+        if backlog:
+            yield from self.recover()
+            return (yield from load(execution_id))
+        return execution
+
+    def _attempt_event(self, loaded: Loaded, delivery: Delivery, outgoing: Outgoing) -> Job[Execution | None]:
+        """One attempt at a domain event; `None`: nothing was committed, for there is nothing to do."""
+        execution = loaded.execution
+        if loaded.processed:
+            log.info("execution %s: event %s (%s) is a duplicate", execution.id, delivery.id, delivery.kind)
+            return None
+        if execution.status is Status.SUSPENDED:
+            raise ExecutionSuspended(execution.id)
+        if execution.status.ended or execution.status is Status.FAILED:
+            log.info("execution %s is %s: %s is ignored", execution.id, execution.status.name, delivery.kind)
+            return None
+        return (yield from self._driver.step(execution, delivery, outgoing))
+
+    # --- passing on
+
+    def _settled(self, execution: Execution, outgoing: Outgoing) -> Job[Execution]:
+        """Relay what the step set off, and return the record as it is then."""
+        if not outgoing:
+            return execution
+        yield from self.relay(outgoing)
+        settled: Execution = yield StoreCall("load", (execution.id,))
+        return settled
+
+    def relay(self, outgoing: Outgoing) -> Job[None]:
+        """Start children and deliver messages, and what these set off in turn, until nothing is left.
+
+        What cannot be delivered now stays in the store for a later relay.
+        """
+        while outgoing:
+            if outgoing.batches:
+                yield from self._start_children(outgoing.batches.popleft(), outgoing)
+            else:
+                yield from self._pass_on(outgoing.messages.popleft(), outgoing)
+
+    def recover(self) -> Job[None]:
+        """Relay what earlier crashes left in the store (edges.md, Races)."""
+        yield from self._recover_batches()
+        yield from self._recover_messages()
+
+    def _recover_batches(self) -> Job[None]:
+        after: str | None = None
+        while True:
+            batches: list[SpawnBatch] = yield StoreCall("pending_spawns", (PAGE, after))
+            for batch in batches:
+                after = batch.id
+                yield from self.relay(Outgoing(batches=deque([batch])))
+            if len(batches) < PAGE:
+                return
+
+    def _recover_messages(self) -> Job[None]:
+        after: str | None = None
+        while True:
+            messages: list[Message] = yield StoreCall("pending_outbox", (PAGE, after))
+            for message in messages:
+                after = message.id
+                yield from self.relay(Outgoing(messages=deque([message])))
+            if len(messages) < PAGE:
+                return
+
+    def _start_children(self, batch: SpawnBatch, outgoing: Outgoing) -> Job[None]:
+        """Create the children of one entry that still stands; each exists once, however often this runs."""
+        try:
+            parent: Execution = yield StoreCall("load", (batch.parent_id,))
+        except ExecutionNotFound:
+            yield StoreCall("ack_spawn", (batch.id,))
+            return
+        if parent.status is Status.SUSPENDED:
+            return
+        wanted = [s for s in batch.spawns if _awaits(parent, s.key, s.child_id)]
+        for spawn in wanted:
+            acks = (batch.id,) if spawn is wanted[-1] else ()
+            try:
+                yield from self._start_child(parent, batch, spawn, outgoing, acks)
+            except ExecutionAlreadyExists:
+                if acks:
+                    yield StoreCall("ack_spawn", (batch.id,))
+            except DefinitionNotLoaded as error:
+                log.warning("the children of %s wait: %s", parent.id, error)
+                return
+        if not wanted:
+            yield StoreCall("ack_spawn", (batch.id,))
+
+    def _start_child(
+        self, parent: Execution, batch: SpawnBatch, spawn: Spawn, outgoing: Outgoing, acks: tuple[str, ...]
+    ) -> Job[None]:
+        definition = yield from self._driver.machines.of_child(parent, spawn)
+        child = Execution(
+            id=spawn.child_id, definition_id=definition.id, definition_version=definition.version,
+            definition_digest=definition.digest, active_path=spawn.region, region=spawn.region, key=spawn.key,
+            parent_id=parent.id, root_id=parent.root_id or parent.id, generation=batch.generation,
+            priority=parent.priority, context=copy_json(spawn.context),
+        )  # fmt: skip
+        try:
+            if not spawn.region:
+                child.context = seed_context(definition, spawn.context)
+        except ContextError as error:
+            stillborn = self._driver.stillborn(child.to_json(), self._clock(), error)
+            yield from self._driver.write_new(stillborn, replace(stillborn.effects(), spawn_acks=acks), outgoing)
+            return
+        yield from self._driver.start(child, definition, outgoing, acks)
+
+    def _pass_on(self, message: Message, outgoing: Outgoing) -> Job[None]:
+        """Deliver one outbox message; consumed or meaningless, it is gone afterwards."""
+        delivery = Delivery(
+            message.kind,
+            message.data,
+            message.event_id,
+            source=message.source,
+            internal=message.kind in FROM_THE_TREE,
+        )
+
+        def attempt(loaded: Loaded, delivery: Delivery, outgoing: Outgoing) -> Job[Execution | None]:
+            execution = loaded.execution
+            if execution.status is Status.SUSPENDED and delivery.kind != "Cancel":
+                return None
+            if loaded.processed or _is_moot(execution, delivery):
+                log.info("execution %s: %s (%s) comes too late", execution.id, delivery.kind, delivery.id)
+                yield StoreCall("ack_outbox", (message.id,))
+                return None
+            return (yield from self._driver.step(execution, delivery, outgoing, (message.id,)))
+
+        try:
+            yield Exclusive(message.target, self._driver.deliver(message.target, delivery, outgoing, attempt))
+        except ExecutionNotFound:
+            log.warning("execution %s is gone: %s from %s is dropped", message.target, message.kind, message.source)
+            yield StoreCall("ack_outbox", (message.id,))
+        except EventError as error:
+            log.error("%s from %s to %s is dropped: %s", message.kind, message.source, message.target, error)
+            yield StoreCall("ack_outbox", (message.id,))
+        except DefinitionNotLoaded as error:
+            log.warning("%s for %s waits: %s", message.kind, message.target, error)
+
+    # --- timers
+
+    def sweep(self) -> Job[int]:
+        """Deliver every timer and ttl that is due now, in order, and count those that took effect.
+
+        An error of one does not keep back the others; the first is raised at the end.
+        """
+        yield from self.recover()
+        now = self._clock()
+        due = yield from self._due(now)
+        count, first_error = 0, None
+        for timer in due:
+            try:
+                count += yield from self._fire(timer)
+            except DefinitionNotLoaded as error:
+                log.warning("a timer of %s waits: %s", timer.execution_id, error)
+            except ExecutionNotFound:
+                log.info("execution %s is gone: its timer is ignored", timer.execution_id)
+            except Exception as error:
+                first_error = first_error or error
+        if first_error is not None:
+            raise first_error
+        return count
+
+    def _due(self, now: float) -> Job[list[Timer]]:
+        due: list[Timer] = []
+        while True:
+            after = due[-1].position if due else None
+            page: list[Timer] = yield StoreCall("due_timers", (now, PAGE, after))
+            due += page
+            if len(page) < PAGE:
+                return due
+
+    def _fire(self, timer: Timer) -> Job[int]:
+        kind, number = ("Expired", f"{timer.due}") if timer.is_ttl else ("Timeout", f"{timer.path}:{timer.arming}")
+        delivery = Delivery(
+            kind,
+            {},
+            f"{kind.lower()}:{number}",
+            internal=True,
+            path=timer.path,
+            arming=timer.arming,
+            due=timer.due,
+        )
+        outgoing = Outgoing()
+        fired: list[Execution] = []
+
+        def attempt(loaded: Loaded, delivery: Delivery, outgoing: Outgoing) -> Job[Execution | None]:
+            execution = loaded.execution
+            if execution.status is Status.SUSPENDED or engine.is_stale(execution, delivery):
+                return None
+            committed = yield from self._driver.step(execution, delivery, outgoing)
+            fired.append(committed)
+            return committed
+
+        yield Exclusive(timer.execution_id, self._driver.deliver(timer.execution_id, delivery, outgoing, attempt))
+        yield from self.relay(outgoing)
+        return len(fired)
+
+
+def _is_moot(execution: Execution, delivery: Delivery) -> bool:
+    """Whether a message has no meaning any more: it is stale, or a domain event for a dead letter."""
+    is_dead_letter = execution.status is Status.FAILED
+    return engine.is_stale(execution, delivery) or (is_dead_letter and delivery.kind not in FROM_THE_TREE)
+
+
+def _awaits(parent: Execution, key: str, child_id: str) -> bool:
+    child = parent.children.get(key)
+    return not parent.status.ended and child is not None and child.id == child_id and child.state != "ended"
