@@ -43,10 +43,11 @@ class Node(Protocol):
 class Mismatch(Exception):
     """The text does not fit the grammar: how far it could be read, and what would have fitted there.
 
-    `words` are keywords and signs, `tokens` the names of token rules, with `END` for the end of the text.
+    `words` are keywords and signs, `tokens` the names of token rules, with `END` for the end of the text; both in the order
+    in which the grammar tries them.
     """
 
-    def __init__(self, position: int, words: frozenset[str], tokens: frozenset[str]) -> None:
+    def __init__(self, position: int, words: tuple[str, ...], tokens: tuple[str, ...]) -> None:
         super().__init__(position, words, tokens)
         self.position = position
         self.words = words
@@ -133,9 +134,13 @@ class _Parser(Protocol):
 
 
 def _mismatch(miss: _Miss) -> Mismatch:
-    tokens = frozenset(rule.rule_name or rule.name for rule in miss.rules if rule.rule_name or rule.name == END)
-    words = frozenset(rule.to_match for rule in miss.rules if not rule.rule_name and rule.name != END)
-    return Mismatch(miss.position, words, tokens)
+    tokens = dict.fromkeys(rule.rule_name or rule.name for rule in miss.rules if not _is_word(rule))
+    words = dict.fromkeys(rule.to_match for rule in miss.rules if _is_word(rule))
+    return Mismatch(miss.position, tuple(words), tuple(tokens))
+
+
+def _is_word(rule: _MatchRule) -> bool:
+    return rule.rule_name == "sep" or (not rule.rule_name and rule.name != END)
 
 
 @cache

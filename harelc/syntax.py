@@ -1,32 +1,120 @@
-"""The syntax stage: the text of one file to its tree (language.md sections 1 to 4)."""
+"""The syntax stage: the text of one file to its tree, with all syntax errors (language.md sections 1 to 4, build.md 2).
+
+Each declaration is parsed by itself. One with a mistake is read again without the statement around it and marked as broken,
+so that the later stages look at everything else as usual.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from . import reading, tree
+from . import outline, reading, recovery, tree
 from .convert import Conversion
 from .diagnostics import Finding, Source
-from .parsing import Mismatch, parse_items, room_to_parse
+from .outline import Declaration
+from .parsing import Mismatch, Node, parse_items, room_to_parse
+from .recovery import Mistake
 from .tree import Span
 
 
+@dataclass(frozen=True)
+class _Read:
+    """The items of one declaration (none, or the one) and its findings."""
+
+    items: tuple[tree.Item, ...]
+    findings: tuple[Finding, ...]
+
+
 def parse(source: Source) -> tuple[tree.File, tuple[Finding, ...]]:
-    """The tree of a file and what is wrong with its text."""
+    """The tree of a file, and every `syntax_error` and `too_deep` in it. Never raises."""
     text = reading.blank_comments(source.text)
     docs = reading.docs(source.text)
+    with room_to_parse():
+        reads = _all(text, source.name, docs)
+    items = tuple(item for read in reads for item in read.items)
+    broken = any(read.findings and not _marked(read.items) for read in reads)
+    return tree.File(source.name, items, broken), tuple(finding for read in reads for finding in read.findings)
+
+
+def _all(text: str, file: str, docs: Mapping[int, str]) -> list[_Read]:
+    declarations = outline.declarations(text)
+    reads: list[_Read] = []
+    for declaration in declarations:
+        try:
+            reads.append(_declaration(text, declaration, file, docs))
+        except Mismatch:
+            break
+    else:
+        return reads
+    return _whole(text, file, docs) or _with_mistakes(text, declarations, file, docs)
+
+
+def _declaration(text: str, declaration: Declaration, file: str, docs: Mapping[int, str]) -> _Read:
+    """A declaration without mistakes. Raises `Mismatch`."""
+    own = text[declaration.start : declaration.end]
+    if declaration.too_deep is None:
+        return _converted(parse_items(own), (), file, declaration.start, docs)
+    position, message = declaration.too_deep
+    finding = Finding("too_deep", Span(file, position, position + 1), message)
+    return _converted(recovery.head(own), (finding,), file, declaration.start, docs)
+
+
+def _whole(text: str, file: str, docs: Mapping[int, str]) -> list[_Read]:
+    """The file read in one go, in case only its outline misled; nothing if it has mistakes."""
     try:
-        with room_to_parse():
-            items = []
-            findings = []
-            for node in parse_items(text):
-                conversion = Conversion(source.name, 0, docs)
-                item = conversion.item(node)
-                if conversion.findings and isinstance(item, (tree.Machine, tree.Fragment)):
-                    item = replace(item, broken=True)
-                items.append(item)
-                findings += conversion.findings
-    except Mismatch as mismatch:
-        span = Span(source.name, mismatch.position, mismatch.position + 1)
-        return tree.File(source.name, (), broken=True), (Finding("syntax_error", span, "unexpected text"),)
-    return tree.File(source.name, tuple(items)), tuple(findings)
+        return [_converted([node], (), file, 0, docs) for node in parse_items(text)]
+    except Mismatch:
+        return []
+
+
+def _with_mistakes(text: str, declarations: list[Declaration], file: str, docs: Mapping[int, str]) -> list[_Read]:
+    reads: list[_Read] = []
+    spilled = False
+    for declaration in declarations:
+        if declaration.loose and reads and recovery.is_inside_of_body(text, declaration):
+            if not spilled:
+                reads[-1] = _spilled(reads[-1], recovery.read(text, declaration).mistakes, file)
+            spilled = True
+            continue
+        spilled = False
+        if declaration.too_deep is not None:
+            reads.append(_declaration(text, declaration, file, docs))
+        else:
+            outcome = recovery.read(text, declaration)
+            findings = tuple(_finding(mistake, file) for mistake in outcome.mistakes)
+            reads.append(_converted(outcome.nodes, findings, file, declaration.start, docs))
+    return reads
+
+
+def _spilled(read: _Read, mistakes: tuple[Mistake, ...], file: str) -> _Read:
+    """A declaration that was closed too early, with what is wrong with the text behind it."""
+    return _Read(_broken(read.items), (*read.findings, *(_finding(mistake, file) for mistake in mistakes)))
+
+
+def _converted(
+    nodes: list[Node], findings: tuple[Finding, ...], file: str, offset: int, docs: Mapping[int, str]
+) -> _Read:
+    conversion = Conversion(file, offset, docs)
+    items = tuple(conversion.item(node) for node in nodes)
+    findings += tuple(conversion.findings)
+    return _Read(_broken(items) if findings else items, findings)
+
+
+def _finding(mistake: Mistake, file: str) -> Finding:
+    notes = ()
+    if mistake.unclosed is not None:
+        notes = ((Span(file, mistake.unclosed, mistake.unclosed + 1), "this is never closed"),)
+    return Finding("syntax_error", Span(file, mistake.start, mistake.end), mistake.message, mistake.hint, notes)
+
+
+def _broken(items: tuple[tree.Item, ...]) -> tuple[tree.Item, ...]:
+    return tuple(replace(item, broken=True) if _can_be_broken(item) else item for item in items)
+
+
+def _marked(items: tuple[tree.Item, ...]) -> bool:
+    return bool(items) and all(_can_be_broken(item) for item in items)
+
+
+def _can_be_broken(item: tree.Item) -> bool:
+    return isinstance(item, tree.Machine | tree.Fragment)
