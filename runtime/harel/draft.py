@@ -153,4 +153,6 @@ class Draft:
             spawns=tuple(self._spawns),
             arms=tuple(self._arms.values()),
             cancels=tuple(self._cancels),
+            event=self.event_kind,
+            path_from=self.path_from,
         )

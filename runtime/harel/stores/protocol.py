@@ -125,6 +125,7 @@ class Effects:
         acks: ids of outbox messages that this step has consumed.
         spawn_acks: ids of spawn batches that this write completes.
         trace: a row to append, and how many rows to keep.
+        event, path_from: what set the step off and where the execution stood, for observers; a store ignores them.
     """
 
     emits: tuple[Message, ...] = ()
@@ -138,6 +139,8 @@ class Effects:
     spawn_acks: tuple[str, ...] = ()
     trace: TraceRow | None = None
     trace_limit: int = 200
+    event: str = ""
+    path_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
