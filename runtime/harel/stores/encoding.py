@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..errors import ContextError, RecordTooLarge
-from ..execution import Execution
-from ..values import check_json
+from harel.errors import ContextError, RecordTooLarge
+from harel.execution import Execution
+from harel.values import check_json
+
 from .protocol import Message, Spawn, SpawnBatch, TraceRow
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def execution_text(execution: Execution) -> str:
-    """The record as JSON text that encodes as UTF-8. Raises `ContextError` with the key path of what JSON cannot hold."""
+    """The record as JSON text that encodes as UTF-8. Raises `ContextError` with the key path of what JSON lacks."""
     try:
         text = execution.to_json()
         text.encode()
@@ -41,9 +42,7 @@ def read_message(text: str | bytes) -> Message:
 
 def batch_text(batch: SpawnBatch) -> str:
     """A batch as JSON text; errors as of `execution_text`."""
-    spawns = [
-        [s.child_id, s.key, s.definition_id, s.definition_version, s.region, s.context] for s in batch.spawns
-    ]
+    spawns = [[s.child_id, s.key, s.definition_id, s.definition_version, s.region, s.context] for s in batch.spawns]
     contexts = [spawn.context for spawn in batch.spawns]
     return _text([batch.id, batch.parent_id, batch.generation, spawns], contexts, f"the spawns of {batch.parent_id!r}")
 

@@ -1,7 +1,7 @@
 """`DictStore`: the store for tests and short-lived programs, in the memory of one process (runtime.md section 5).
 
-It keeps the same JSON texts as the other stores and refuses the same values, so that a test on it tells the truth; nobody
-shares an object with it. Due timers and ids stand in sorted lists: a sweep costs O(due), not O(armed).
+It keeps the same JSON texts as the other stores and refuses the same values, so that a test on it tells the truth;
+nobody shares an object with it. Due timers and ids stand in sorted lists: a sweep costs O(due), not O(armed).
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
-from ..errors import DefinitionConflict, ExecutionAlreadyExists, ExecutionNotFound, StoreConflict
-from ..execution import Execution, Status
+from harel.errors import DefinitionConflict, ExecutionAlreadyExists, ExecutionNotFound, StoreConflict
+from harel.execution import Execution, Status
+
 from .encoding import (
     batch_text,
     execution_text,
@@ -25,7 +27,18 @@ from .encoding import (
     trace_text,
 )
 from .names import end_of_prefix
-from .protocol import DEDUPE_LIMIT, DEDUPE_WINDOW, Effects, Loaded, Message, Page, Processed, SpawnBatch, Timer, TraceRow
+from .protocol import (
+    DEDUPE_LIMIT,
+    DEDUPE_WINDOW,
+    Effects,
+    Loaded,
+    Message,
+    Page,
+    Processed,
+    SpawnBatch,
+    Timer,
+    TraceRow,
+)
 
 Position = tuple[float, int, str, str]
 
@@ -38,7 +51,7 @@ K = TypeVar("K", bound=_Comparable)
 
 
 class _Sorted(Generic[K]):
-    """Distinct keys in order. Putting and dropping a key twice is like once, so that an interrupted write can be redone."""
+    """Distinct keys in order. To put or drop a key twice is like once, so that an interrupted write can be redone."""
 
     def __init__(self) -> None:
         self._keys: list[K] = []
@@ -94,14 +107,14 @@ class _Queue:
     def texts(self, limit: int | None = None, after: str | None = None) -> list[str]:
         """The texts after the one of id `after`; from the beginning where that one is gone."""
         numbers = self._order.following(self._numbers.get(after) if after is not None else None)
-        return [self._texts[number] for number, _ in zip(numbers, range(len(self._texts) if limit is None else limit))]
+        return [self._texts[number] for number in islice(numbers, limit)]
 
 
 @dataclass(slots=True)
 class _Entry:
     """What belongs to one execution; a timer that is held is here and not in the due index.
 
-    `processed` maps an event id to when it was consumed and its number, oldest first; a trace row goes with its version.
+    `processed` maps an event id to when it was consumed and its number, oldest first; a trace row has its version.
     """
 
     text: str

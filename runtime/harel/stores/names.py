@@ -1,4 +1,4 @@
-"""Names and prefixes as every store treats them (edges.md, Values): what a table prefix is, where a prefix of ids ends."""
+"""Names and prefixes as every store treats them (edges.md, Values): a table prefix, and where a prefix of ids ends."""
 
 from __future__ import annotations
 
