@@ -1,0 +1,292 @@
+"""A build: what is stale, what that comes to, and putting it in place (build.md sections 1, 3 and 4).
+
+`prepare` reads and compiles and writes nothing, which is all that `--check` and `--diff` need; `apply` writes. A build
+where nothing is stale reads and hashes files only: the compiler is imported when there is something to compile.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harel.issue import Issue, Note
+
+from .cache import Entry, Key, Made, fingerprint, load, save, text_hash
+from .outputs import diagram_file, origin, read_output, write_atomically
+from .pool import each
+from .project import Job, Plan, relative, shown
+from .reading import Unreadable, source_from_bytes
+
+if TYPE_CHECKING:
+    from .translate import Module, Translation
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file to write, or to remove where `new` is `None`, and why. `old` is its text now, `None` where it is missing."""
+
+    path: Path
+    reason: str
+    old: str | None
+    new: str | None
+    @property
+    def is_module(self) -> bool:
+        return self.path.suffix == ".py"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a build would do.
+
+    Attributes:
+        machines: how many modules there are to be.
+        changes: the files that are not as they should be.
+        issues: the findings by place; file names are paths from where the command runs.
+        in_the_way: files without the header where generated ones should go.
+        broken: how many sources have errors.
+        home: the folder that holds the cache, and `entries` what it is to keep.
+        folders: where sources, and what they import, were read.
+    """
+
+    machines: int
+    changes: tuple[Change, ...]
+    issues: tuple[Issue, ...]
+    in_the_way: tuple[Path, ...]
+    broken: int
+    home: Path
+    entries: Mapping[Key, Entry]
+    folders: frozenset[Path]
+
+    @property
+    def has_errors(self) -> bool:
+        return bool(self.in_the_way) or any(issue.is_error for issue in self.issues)
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """A job against its cache entry: the texts of its files as far as they stand, and why it is stale, if it is."""
+
+    job: Job
+    entry: Entry | None
+    reason: str | None
+    is_stale: bool
+
+
+Progress = Callable[[Iterator["Translation"], int], Iterator["Translation"]]
+"""Hands on the translations as they come, of which there will be so many, and may show how far they are."""
+
+
+def prepare(plan: Plan, *, force: bool, processes: int | None, progress: Progress) -> Prepared:
+    """Find out what is stale and compile that; `force` takes everything for stale.
+
+    Raises:
+        OSError: an output cannot be read.
+    """
+    home = _home(plan)
+    cached = load(home)
+    compiler = fingerprint()
+    surveys = [_survey(job, cached.get(_key(job, home)), compiler, force) for job in plan.jobs]
+    stale = [survey for survey in surveys if survey.is_stale]
+    compiled = _compile([survey.job for survey in stale], processes, progress)
+
+    entries = {survey.job: survey.entry for survey in surveys if survey.entry and not survey.is_stale}
+    entries |= {job: _entry(job, result, compiler) for job, result in compiled.items() if not result.is_broken}
+    issues = {_here(issue, job) for job, result in compiled.items() if result.is_broken for issue in result.issues}
+    clashes = tuple(_clashes({job: entries[job] for job in plan.jobs if job in entries}))
+    for job, issue in clashes:
+        issues.add(issue)
+        entries.pop(job, None)
+    issues |= {_here(issue, job) for job, entry in entries.items() for issue in entry.warnings}
+
+    found = [change for survey in stale if survey.job in entries for change in _changes(survey, compiled[survey.job])]
+    in_the_way = tuple(change.path for change in found if change.old is not None and origin(change.old) is None)
+    changes = [change for change in found if change.path not in in_the_way]
+    return Prepared(
+        machines=sum(made.file.endswith(".py") for entry in entries.values() for made in entry.made),
+        changes=(*changes, *_orphans(plan, home, cached, entries)),
+        issues=tuple(sorted(issues, key=_place)),
+        in_the_way=in_the_way,
+        broken=len(plan.jobs) - len(entries),
+        home=home,
+        entries=_kept(plan, home, cached, entries),
+        folders=_folders(plan, entries, compiled),
+    )
+
+
+def _place(issue: Issue) -> tuple[str, int, int, str, str]:
+    return issue.file, issue.line, issue.column, issue.code, issue.message
+
+
+def _here(issue: Issue, job: Job) -> Issue:
+    """The issue with file names as paths from where the command runs."""
+    notes = tuple(replace(note, file=shown(job.root / note.file)) for note in issue.notes)
+    return replace(issue, file=shown(job.root / issue.file), notes=notes)
+
+
+def _kept(plan: Plan, home: Path, cached: Mapping[Key, Entry], entries: Mapping[Job, Entry]) -> dict[Key, Entry]:
+    """The new entries, and the old ones of sources with errors and of sources that this build was not asked about."""
+    fresh = {_key(job, home): entry for job, entry in entries.items()}
+    return {key: entry for key, entry in cached.items() if (home / key[0]).exists()} | fresh
+
+
+def _folders(plan: Plan, entries: Mapping[Job, Entry], compiled: Mapping[Job, Translation]) -> frozenset[Path]:
+    read = {(job.root / name).parent for job, entry in entries.items() for name in entry.inputs}
+    read |= {(job.root / name).parent for job, result in compiled.items() for name, _ in result.inputs}
+    return frozenset({*plan.folders, *read, *(job.source.parent for job in plan.jobs)})
+
+
+def _compile(jobs: Sequence[Job], processes: int | None, progress: Progress) -> dict[Job, Translation]:
+    if not jobs:
+        return {}
+    from .translate import translate
+
+    return dict(zip(jobs, progress(each(translate, jobs, processes), len(jobs)), strict=True))
+
+
+def apply(prepared: Prepared) -> None:
+    """Write and remove what `prepare` found, each file whole, then keep the cache.
+
+    Raises:
+        OSError: a file cannot be written or removed; those before it are in place.
+    """
+    for change in prepared.changes:
+        if change.new is None:
+            change.path.unlink(missing_ok=True)
+        else:
+            change.path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(change.path, change.new)
+    if load(prepared.home) != prepared.entries:
+        save(prepared.home, prepared.entries)
+
+
+def _home(plan: Plan) -> Path:
+    """Where the cache is: in the project, or beside the output where nothing marks a project."""
+    return plan.project.root if plan.project.marked else plan.jobs[0].output
+
+
+def _key(job: Job, home: Path) -> Key:
+    return relative(job.source, home), relative(job.output, home)
+
+
+# --- what is stale
+
+
+def _survey(job: Job, entry: Entry | None, compiler: str, force: bool) -> _Survey:
+    if force or entry is None:
+        return _Survey(job, entry, None, True)
+    reason = _reason(job, entry, compiler)
+    return _Survey(job, entry, reason, reason is not None)
+
+
+def _reason(job: Job, entry: Entry, compiler: str) -> str | None:
+    """Why a job must be compiled again, or `None`."""
+    if entry.compiler != compiler:
+        return "made by another harelc"
+    if entry.name != job.name:
+        return f"made from {entry.name}"
+    changed = [name for name, known in entry.inputs.items() if _input_hash(job.root / name) != known]
+    if changed:
+        return f"{', '.join(changed)} changed"
+    if entry.made and job.diagrams != any(made.file.endswith(".mmd") for made in entry.made):
+        return "diagrams were switched"
+    for made in entry.made:
+        text = read_output(job.output / made.file)
+        if text is None or text_hash(text) != made.hash:
+            return "edited by hand"
+    return None
+
+
+def _input_hash(path: Path) -> str | None:
+    try:
+        return text_hash(source_from_bytes(path.read_bytes(), path.name).text)
+    except (OSError, Unreadable):
+        return None
+
+
+# --- what it comes to
+
+
+def _entry(job: Job, translation: Translation, compiler: str) -> Entry:
+    inputs = {name: text_hash(text) for name, text in translation.inputs}
+    made = [
+        Made(file, module.machine, module.line, module.column, text_hash(text))
+        for module in translation.modules
+        for file, text in _files(job, module)
+    ]
+    return Entry(compiler, job.name, inputs, tuple(made), translation.issues)
+
+
+def _files(job: Job, module: Module) -> Iterator[tuple[str, str]]:
+    yield f"{module.stem}.py", module.text
+    if job.diagrams:
+        yield f"{module.stem}.mmd", diagram_file(module.diagram, job.name)
+
+
+def _clashes(entries: Mapping[Job, Entry]) -> Iterator[tuple[Job, Issue]]:
+    """Two machines whose modules would be one file, on a disk that does not tell upper from lower case either."""
+    first: dict[tuple[Path, str], tuple[Job, Made]] = {}
+    for job, entry in entries.items():
+        for made in entry.made:
+            if not made.file.endswith(".py"):
+                continue
+            earlier, other = first.setdefault((job.output, made.file.casefold()), (job, made))
+            if other is not made:
+                note = Note(shown(earlier.source), other.line, other.column, f"`{other.machine}` makes it too")
+                yield job, Issue(
+                    *(shown(job.source), made.line, made.column, made.line, made.column + len(made.machine)),
+                    code="name_clash",
+                    severity="error",
+                    message=f"`{made.machine}` would be written to {shown(job.output / made.file)} a second time",
+                    hint="rename one of the machines, or give the sources different outputs",
+                    notes=(note,),
+                )
+
+
+def _changes(survey: _Survey, translation: Translation) -> Iterator[Change]:
+    """The files of a compiled source that differ from what is on the disk."""
+    job = survey.job
+    for module in translation.modules:
+        for file, text in _files(job, module):
+            path = job.output / file
+            old = read_output(path)
+            if old == text:
+                continue
+            reason = survey.reason or f"differs from what {job.name} makes"
+            yield Change(path, "is missing" if old is None else reason, old, text)
+
+
+def _orphans(plan: Plan, home: Path, cached: Mapping[Key, Entry], entries: Mapping[Job, Entry]) -> Iterator[Change]:
+    """Generated files that nothing makes any more: their source, one of this build, has no such machine, or is gone.
+
+    What belongs to a source with errors, or to one that this build was not asked about, stays.
+    """
+    known = {
+        (home / output / made.file): home / source for (source, output), entry in cached.items() for made in entry.made
+    }
+    jobs = {(job.source, job.output): job for job in plan.jobs}
+    wanted = {job.output / made.file for job, entry in entries.items() for made in entry.made}
+    for output in sorted({job.output for job in plan.jobs}):
+        names = {job.name: job.source for job in plan.jobs if job.output == output}
+        for path in _generated_in(output):
+            text = read_output(path) if path not in wanted else None
+            name = origin(text) if text is not None else None
+            if name is None:
+                continue
+            source = known.get(path) or names.get(name) or (plan.project.root / name if plan.project.marked else None)
+            if source is None:
+                continue
+            source = Path(os.path.normpath(source))
+            job = jobs.get((source, output))
+            if job in entries:
+                yield Change(path, f"{name} no longer makes it", text, None)
+            elif job is None and not source.exists() and any(source.is_relative_to(f) for f in plan.folders):
+                yield Change(path, f"{name} is gone", text, None)
+
+
+def _generated_in(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if path.suffix in (".py", ".mmd") and path.is_file())

@@ -1,0 +1,95 @@
+"""How the command meets its surroundings: streams, colours, signals and exit statuses (build.md section 1).
+
+Whatever happens ends in a status and at most a few lines on standard error, never in a traceback. What a command does is
+`cli.py`'s subject; nothing here knows sources or machines.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from typing import TextIO
+
+import click
+
+FINE = 0
+FINDINGS = 1
+WRONG_USE = 2
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+
+class Refusal(Exception):
+    """The command cannot do what was asked; `str()` is the one line that says why and what to do. Exit status 2."""
+
+
+def run(command: Callable[[], int]) -> int:
+    """The command's exit status, with every way it may end turned into one.
+
+    A reader that has gone away ends it quietly, like the signal would; so does Ctrl-C.
+    """
+    _prepare_streams()
+    try:
+        status = command()
+        sys.stdout.flush()
+    except click.ClickException as error:
+        return _end(error.exit_code, error.show)
+    except Refusal as error:
+        return _end(WRONG_USE, lambda: complain(str(error)))
+    except (KeyboardInterrupt, click.Abort):
+        return _end(INTERRUPTED)
+    except BrokenPipeError:
+        return _end(PIPE_CLOSED)
+    except OSError as error:
+        reason = describe(error)
+        return _end(WRONG_USE, lambda: complain(reason))
+    except Exception as error:
+        if os.environ.get("HARELC_DEBUG"):
+            raise
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        return _end(WRONG_USE, lambda: complain(f"internal error: {text} (HARELC_DEBUG=1 shows where; please report it)"))
+    return status
+
+
+def complain(message: str) -> None:
+    """One line on standard error, by the command's name."""
+    print(f"harelc: {message}", file=sys.stderr, flush=True)
+
+
+def describe(error: OSError) -> str:
+    """What the system refused, with the file where it names one: `out/order.py: No space left on device`."""
+    reason = error.strerror or type(error).__name__
+    return f"{os.fsdecode(error.filename)}: {reason}" if isinstance(error.filename, (str, bytes)) else reason
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Whether a stream is a terminal whose user wants colours (`NO_COLOR`, `TERM=dumb`)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _prepare_streams() -> None:
+    """UTF-8 with plain line ends in pipes and files, whatever the locale; a character that a terminal lacks is escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            if stream.isatty():
+                stream.reconfigure(errors="backslashreplace")
+            else:
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+def _end(status: int, last_words: Callable[[], None] = lambda: None) -> int:
+    """The status after the last words; what cannot be written any more is dropped, so that the exit stays silent."""
+    for stream, speak in ((sys.stdout, lambda: None), (sys.stderr, last_words)):
+        try:
+            speak()
+            stream.flush()
+        except OSError:
+            _drain(stream)
+    return status
+
+
+def _drain(stream: TextIO) -> None:
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())

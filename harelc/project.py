@@ -1,0 +1,175 @@
+"""Which sources a command is about, where their project begins, and where their modules go (build.md sections 1 and 3).
+
+A project is marked by a `pyproject.toml`, or by a `.git` where there is none; one with `[tool.harelc]` wins over nearer ones
+without. Inside it a source is known by its path from there, so that the bytes of a module do not depend on the folder a
+build was started in. Where nothing marks a project a source is known by its file name alone. Nothing is compiled or
+written here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .console import Refusal
+from .settings import FILE, Settings, Target, read_settings
+
+SUFFIX = ".stm"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A folder that imports may not leave, and its settings. `marked` tells a project from a folder that nothing marks."""
+
+    root: Path
+    marked: bool
+    settings: Settings = Settings()
+
+    def name_of(self, source: Path) -> str:
+        """The name by which generated files know a source; `/` on every platform."""
+        return relative(source, self.root) if self.marked else source.name
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One source to build: where it is, its name in what is made of it, the folder that takes that, and whether diagrams."""
+
+    source: Path
+    name: str
+    root: Path
+    output: Path
+    diagrams: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that one build is about. `folders` are those that were searched for sources."""
+
+    project: Project
+    jobs: tuple[Job, ...]
+    folders: tuple[Path, ...]
+
+
+def relative(path: Path, folder: Path) -> str:
+    """The path from a folder, with `/`; absolute paths in, no link is followed."""
+    return Path(os.path.relpath(path, folder)).as_posix()
+
+
+def shown(path: Path) -> str:
+    """A path as a user would type it here: relative where it lies below the current folder."""
+    path = Path(os.path.abspath(path))
+    return relative(path, Path.cwd()) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def find_project(start: Path) -> Project:
+    """The project around a file or folder. Raises `Refusal` for settings that cannot be read."""
+    start = Path(os.path.abspath(start))
+    marker: Path | None = None
+    for folder in (start, *start.parents):
+        file = folder / FILE
+        if file.is_file():
+            settings = read_settings(file)
+            if settings.targets:
+                return Project(folder, True, settings)
+            marker = marker or folder
+        elif (folder / ".git").exists():
+            marker = marker or folder
+    if marker:
+        return Project(marker, True)
+    here = Path.cwd()
+    folder = start if start.is_dir() else start.parent
+    return Project(here if folder.is_relative_to(here) else folder, False)
+
+
+def plan(paths: Sequence[Path], output: Path | None) -> Plan:
+    """What `harelc build` is to do: the given paths or the settings' sources, into the given folder or the settings'.
+
+    Raises:
+        Refusal: nothing says what to build, a path does not exist, or there is no source in any of them.
+    """
+    project = find_project(Path.cwd())
+    targets = project.settings.targets
+    if paths:
+        project = find_project(paths[0])
+        targets = tuple(_target(path, output, project.settings) for path in paths)
+    elif output:
+        targets = tuple(Target(target.sources, output, target.diagrams) for target in targets)
+    if not targets:
+        raise Refusal(f"nothing says what to build: give a path, or set `sources` under [tool.harelc] in {FILE}")
+    jobs: dict[tuple[str, Path], Job] = {}
+    for target in targets:
+        for source in find_sources(target.sources):
+            folder = Path(os.path.abspath(target.output)) if target.output else source.parent
+            around = project if source.is_relative_to(project.root) else find_project(source)
+            job = Job(source, around.name_of(source), around.root, folder, target.diagrams)
+            jobs.setdefault((os.path.realpath(source), folder), job)
+    if not jobs:
+        searched = ", ".join(shown(source) for target in targets for source in target.sources)
+        raise Refusal(f"there is no {SUFFIX} file in {searched}")
+    folders = tuple(Path(os.path.abspath(s)) for target in targets for s in target.sources if s.is_dir())
+    return Plan(project, tuple(jobs.values()), folders)
+
+
+def _target(path: Path, output: Path | None, settings: Settings) -> Target:
+    """A path from the command line as a target: with the output of the settings' target that it lies in."""
+    place = Path(os.path.abspath(path))
+    for target in settings.targets:
+        if any(place.is_relative_to(Path(os.path.abspath(source))) for source in target.sources):
+            return Target((place,), output or target.output, target.diagrams)
+    first = settings.targets[0] if settings.targets else Target(())
+    return Target((place,), output or first.output, first.diagrams)
+
+
+def find_sources(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """The files named, and every `.stm` file below the folders named, as absolute paths in order, each once.
+
+    Hidden folders and virtual environments are passed over unless named; links are followed, each folder once.
+
+    Raises:
+        Refusal: a path does not exist, or is neither file nor folder.
+    """
+    found: dict[str, Path] = {}
+    for path in paths:
+        place = Path(os.path.abspath(path))
+        if place.is_dir():
+            sources = sorted(_walk(place, set()))
+        elif place.is_file():
+            sources = [place]
+        else:
+            raise Refusal(_absent(path))
+        for source in sources:
+            found.setdefault(os.path.realpath(source), source)
+    return tuple(found.values())
+
+
+def _absent(path: Path) -> str:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return f"{path}: there is no such file or folder"
+    except OSError as error:
+        return f"{path}: {error.strerror}"
+    return f"{path}: it is neither a file nor a folder"
+
+
+def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
+    status = folder.stat()
+    if (status.st_dev, status.st_ino) in seen:
+        return
+    seen.add((status.st_dev, status.st_ino))
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if _is_dir(entry):
+                if not entry.name.startswith(".") and not (Path(entry.path) / "pyvenv.cfg").exists():
+                    yield from _walk(Path(entry.path), seen)
+            elif entry.name.endswith(SUFFIX) and (entry.is_symlink() or entry.is_file()):
+                yield Path(entry.path)
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself: not a folder, and as a source it gets its own finding
+        return False

@@ -1,0 +1,114 @@
+"""The `[tool.harelc]` table of a project's `pyproject.toml` (build.md section 1).
+
+It says what to build and where to; the command line wins over it. Nothing is looked for on the disk here but the table.
+
+    [tool.harelc]
+    sources = ["machines"]              # folders and files, relative to this file
+    output = "src/shop/machines"        # where modules go; left out: beside each source
+    diagrams = true                     # MACHINE.mmd beside each module
+
+    [[tool.harelc.targets]]             # further sources with an output of their own
+    sources = ["devices"]
+    output = "src/devices/machines"
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .console import Refusal
+
+FILE = "pyproject.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Sources (files and folders) and the folder their modules go to; `None`: each beside its source."""
+
+    sources: tuple[Path, ...]
+    output: Path | None = None
+    diagrams: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The targets of one `pyproject.toml`; none where it has no `[tool.harelc]`."""
+
+    targets: tuple[Target, ...] = ()
+
+
+def read_settings(file: Path) -> Settings:
+    """The settings in a `pyproject.toml`, paths joined to its folder.
+
+    Raises:
+        Refusal: the file is no TOML, or the table has an unknown key or a value of a wrong kind; file and key are named.
+    """
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Refusal(f"{file}: {error}") from None
+    table = document.get("tool", {})
+    table = table.get("harelc") if isinstance(table, dict) else None
+    if table is None:
+        return Settings()
+    return _Reader(file).settings(table)
+
+
+class _Reader:
+    """Reads the table of one file; an error names the file and the key."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def settings(self, table: object) -> Settings:
+        where = "tool.harelc"
+        table = self._table(table, where, ("sources", "output", "diagrams", "targets"))
+        diagrams = self._bool(table, "diagrams", where, default=True)
+        further = table.get("targets", [])
+        if not isinstance(further, list):
+            raise self._wrong(f"{where}.targets", "a list of tables")
+        targets = [self._target(each, f"{where}.targets", diagrams) for each in further]
+        if "sources" in table:
+            own = {key: value for key, value in table.items() if key != "targets"}
+            targets.insert(0, self._target(own, where, diagrams))
+        elif "output" in table:
+            raise Refusal(f"{self.file}: {where}.output needs {where}.sources beside it")
+        return Settings(tuple(targets))
+
+    def _target(self, table: object, where: str, diagrams: bool) -> Target:
+        table = self._table(table, where, ("sources", "output", "diagrams"))
+        sources = table.get("sources")
+        if not isinstance(sources, list) or not sources or not all(isinstance(source, str) for source in sources):
+            raise self._wrong(f"{where}.sources", 'a list of paths, such as ["machines"]')
+        output = table.get("output")
+        if output is not None and (not isinstance(output, str) or not output):
+            raise self._wrong(f"{where}.output", "the path of a folder")
+        folder = self.file.parent
+        return Target(
+            tuple(folder / source for source in sources),
+            None if output is None else folder / output,
+            self._bool(table, "diagrams", where, default=diagrams),
+        )
+
+    def _table(self, value: object, where: str, keys: tuple[str, ...]) -> Mapping[str, object]:
+        if not isinstance(value, dict):
+            raise self._wrong(where, "a table")
+        for key in value:
+            if key not in keys:
+                near = difflib.get_close_matches(key, keys, n=1)
+                hint = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(keys)}"
+                raise Refusal(f"{self.file}: {where} has no key `{key}`; {hint}")
+        return value
+
+    def _bool(self, table: Mapping[str, object], key: str, where: str, *, default: bool) -> bool:
+        value = table.get(key, default)
+        if not isinstance(value, bool):
+            raise self._wrong(f"{where}.{key}", "true or false")
+        return value
+
+    def _wrong(self, key: str, expected: str) -> Refusal:
+        return Refusal(f"{self.file}: {key} must be {expected}")

@@ -1,0 +1,41 @@
+"""One source into the texts of its modules and diagrams: the whole compiler as one function (design.md, the stages).
+
+It runs in the build's own process or in a worker's, so what goes in and comes out is plain data. It reads sources and
+writes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harel.issue import Issue
+
+from .compiler import compile_file
+from .diagram import mermaid
+from .emit import emit_module
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A machine's generated files: its name, the module's file name without `.py`, where it is declared, the texts."""
+
+    machine: str
+    stem: str
+    line: int
+    column: int
+    text: str
+    diagram: str
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """What a source came to. `inputs` are the texts of all files read, by name; with an error there are no modules."""
+
+    inputs: tuple[tuple[str, str], ...]
+    issues: tuple[Issue, ...]
+    modules: tuple[Module, ...]
+
+    @property
+    def is_broken(self) -> bool:
+        return any(issue.is_error for issue in self.issues)
