@@ -1,0 +1,62 @@
+"""What every test may use: a project folder of its own, and the command run in it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from harelc.cli import main
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended: exit status, standard output, standard error."""
+
+    status: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder marked as a project, and the current one."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "pyproject.toml").write_text("")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def harelc(project: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+    """`harelc(*arguments)` runs the command in the project, in this process."""
+
+    def run(*arguments: str | Path) -> Result:
+        capsys.readouterr()
+        status = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Result(status, captured.out, captured.err)
+
+    yield run
+
+
+@pytest.fixture
+def harelc_process(project: Path) -> Command:
+    """`harelc_process(*arguments, input=…, env=…)` runs the command in the project, in a process of its own."""
+
+    def run(*arguments: str | Path, input: str = "", env: dict[str, str] | None = None) -> Result:
+        command = [sys.executable, "-m", "harelc", *map(str, arguments)]
+        done = subprocess.run(command, input=input, env=env, capture_output=True, text=True, encoding="utf-8", check=False)
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    return run
