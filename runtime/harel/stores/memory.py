@@ -56,6 +56,9 @@ class _Sorted(Generic[K]):
     def __init__(self) -> None:
         self._keys: list[K] = []
 
+    def __len__(self) -> int:
+        return len(self._keys)
+
     def put(self, key: K) -> None:
         at = bisect_left(self._keys, key)
         if at == len(self._keys) or self._keys[at] != key:
@@ -86,8 +89,8 @@ class _Queue:
         self._order: _Sorted[int] = _Sorted()
         self._last = 0
 
-    def __bool__(self) -> bool:
-        return bool(self._texts)
+    def __len__(self) -> int:
+        return len(self._texts)
 
     def put(self, id: str, text: str) -> None:
         if id not in self._numbers:

@@ -202,7 +202,10 @@ class _SqliteMethods:
     # --- how statements are run
 
     def _found(self, execution_id: str, statement: str, parameters: tuple[object, ...]) -> tuple[Any, ...]:
-        rows = self._rows(statement, parameters)
+        try:
+            rows = self._rows(statement, parameters)
+        except UnicodeEncodeError:
+            rows = []  # an id with a lone surrogate: SQLite cannot hold it
         if not rows:
             raise ExecutionNotFound(execution_id)
         return rows[0]

@@ -33,8 +33,9 @@ CREATE TABLE IF NOT EXISTS {prefix}_timer (
     PRIMARY KEY (execution_id, path)
 ) WITHOUT ROWID;
 
--- A sweep reads this index from its beginning: O(due), not O(armed).
-CREATE INDEX IF NOT EXISTS {prefix}_timer_due ON {prefix}_timer (due, rank, execution_id, path, arming) WHERE held = 0;
+-- A sweep reads this index alone, from its beginning: O(due), not O(armed).
+CREATE INDEX IF NOT EXISTS {prefix}_timer_due ON {prefix}_timer (due, rank, execution_id, path, arming, held)
+    WHERE held = 0;
 
 CREATE TABLE IF NOT EXISTS {prefix}_processed (
     execution_id TEXT NOT NULL,
