@@ -158,7 +158,7 @@ class AsyncDurableRunner(RunnerBase):
                 async with self._queue.turn(execution_id):
                     return await self._perform(job)
             case Pause(seconds):
-                await asyncio.sleep(seconds)
+                return await asyncio.sleep(seconds)
 
     async def _call_store(self, method: str, args: tuple[Any, ...]) -> Any:
         """A call that has begun is finished, even if the task is cancelled meanwhile (edges.md, Races)."""

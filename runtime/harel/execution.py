@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """Where an execution stands in its life; `DONE` and `CANCELLED` are final, `FAILED` can be redriven."""
 
     PENDING = "PENDING"

@@ -260,7 +260,7 @@ class DurableRunner(RunnerBase):
                 with self._queue.turn(execution_id):
                     return self._perform(job)
             case Pause(seconds):
-                time.sleep(seconds)
+                return time.sleep(seconds)
 
     def _call(self, request: Invoke) -> Any:
         token = in_action.set((*in_action.get(), (id(self), request.stm.execution_id)))

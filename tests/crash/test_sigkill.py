@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from harel import DurableRunner, Event, SqliteStore, Status
 from harel.stores.protocol import all_executions
 

@@ -2,8 +2,8 @@
 
     python -m tests.crash.victim DATABASE LEDGER POINT
 
-It sends `Pay` (id `pay-1`) to the order `o-1`. The step runs the action `charge`, which writes its idempotency key to the
-ledger file, arms a timer, and forks two regions. Points:
+It sends `Pay` (id `pay-1`) to the order `o-1`. The step runs the action `charge`, which writes its idempotency key
+to the ledger file, arms a timer, and forks two regions. Points:
 
     before-action    the handler is about to run
     after-action     the ledger is written, nothing is committed

@@ -1,7 +1,8 @@
-"""Random valid machines, as hypothesis strategies: hierarchy, regions, guards, choices, timers, deferred events, errors.
+"""Random valid machines, as hypothesis strategies: hierarchy, regions, guards, choices, timers, deferred events,
+errors.
 
-Machines are generated, not strings: every name that is used is declared, every state without a way out is a `final` with an
-outcome, automatic transitions only lead forwards, so that what comes out has no finding above a warning.
+Machines are generated, not strings: every name that is used is declared, every state without a way out is a `final`
+with an outcome, automatic transitions only lead forwards, so that what comes out has no finding above a warning.
 """
 
 from __future__ import annotations
@@ -70,7 +71,9 @@ def states(draw: st.DrawFn, name: str, shape: str, depth: int, indent: str) -> l
         passed = f"{inner}with {{ total: total }}"
         return [f"{indent}orthogonal {name} {{ {option}", passed, *(line for r in regions for line in r), f"{indent}}}"]
     timeout = draw(st.sampled_from(("", "", "timeout 30", "timeout 45")))
-    head = f"{indent}state {name} {{ {timeout} {draw(hooks())} {draw(st.sampled_from(('', 'defer Tick', 'no history')))}"
+    head = (
+        f"{indent}state {name} {{ {timeout} {draw(hooks())} {draw(st.sampled_from(('', 'defer Tick', 'no history')))}"
+    )
     if shape == "leaf":
         return [head.replace("no history", "") + " }"]
     return [head, *draw(bodies(f"{name}_", depth + 1, inner)), f"{indent}}}"]
@@ -101,9 +104,8 @@ def ways_out(draw: st.DrawFn, names: list[str], number: int, shape: str) -> list
     elif shape in ("composite", "orthogonal"):
         found.append(f"from {source} to {draw(st.sampled_from(later))}")
     elif draw(st.integers(0, 4)) == 0:
-        found.append(
-            f"from {source} choose {{ when context.total > {draw(st.integers(0, 3))} to {later[0]} else to {later[-1]} }}"
-        )
+        limit = draw(st.integers(0, 3))
+        found.append(f"from {source} choose {{ when context.total > {limit} to {later[0]} else to {later[-1]} }}")
     for kind in draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=3, unique=True)):
         target = draw(st.sampled_from(names))
         where = draw(st.sampled_from(("", "", *(f" where {guard}" for guard in GUARDS))))

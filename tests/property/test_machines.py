@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import HealthCheck, given, settings
+
 from harel import (
     Definition,
     DictStore,
@@ -16,7 +18,6 @@ from harel import (
     validate,
 )
 from harel.stores.protocol import all_executions
-from hypothesis import HealthCheck, given, settings
 
 from .machines import Machine, machines, steps
 
@@ -76,7 +77,9 @@ class World:
             self.check_one(execution)
             if execution.status.ended:
                 below = [other for other in everyone.values() if other.parent_id == execution.id]
-                assert all(other.status.ended or other.status is Status.FAILED for other in below), "a live child is left"
+                assert all(other.status.ended or other.status is Status.FAILED for other in below), (
+                    "a live child is left"
+                )
         assert not self.store.pending_spawns()
         assert all(everyone[m.target].status is Status.SUSPENDED for m in self.store.pending_outbox())
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypedDict
 
-from ..execution import Execution, Status
+from harel.execution import Execution, Status
 
 DEDUPE_WINDOW = 7 * 24 * 3600.0
 """How long a processed event id is kept, in seconds (edges.md, Values)."""
