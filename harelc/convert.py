@@ -1,7 +1,8 @@
 """From the parse tree of one declaration to the frozen nodes of `tree.py` (language.md sections 1 to 4).
 
-Decodes names, strings and numbers; what is no value of the language becomes a finding and the node is made all the same.
-Knows nothing of names' meaning, with one exception: a bare name stands for a value only where a fragment has parameters.
+Decodes names, strings and numbers; what is no value of the language becomes a finding and the node is made all the
+same. Knows nothing of names' meaning, with one exception: a bare name stands for a value only where it is a fragment's
+parameter.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 from . import tree
 from .diagnostics import Finding
-from .parsing import Node, Parts, end_of, is_token
+from .parsing import Node, Parts, end_of
 from .tree import Span
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
@@ -273,11 +274,13 @@ class Conversion:
         otherwise = tuple(self._branch(part, None, is_else=True) for part in parts.many("otherwise"))
         match move.rule_name:
             case "Choose":
-                whens = (self._branch(part, self._predicate(Parts(part).one("predicate"))) for part in parts.many("whens"))
-                return "choose", (*whens, *otherwise)
+                whens = parts.many("whens")
+                tests = (self._predicate(Parts(when).one("predicate")) for when in whens)
+                return "choose", (*map(self._branch, whens, tests), *otherwise)
             case "Select":
-                cases = (self._branch(part, self._name(Parts(part).one("label"))) for part in parts.many("cases"))
-                return "select", (*cases, *otherwise)
+                cases = parts.many("cases")
+                labels = (self._name(Parts(case).one("label")) for case in cases)
+                return "select", (*map(self._branch, cases, labels), *otherwise)
             case "Join":
                 target = self._path(parts.one("target"))
                 own = tree.Branch(target, None, sets, target.span)

@@ -1,7 +1,7 @@
 """Syntax errors in the user's words: what was expected at a place, and what stands there (build.md section 2).
 
-Turns what the parser could have read into names, keywords and signs that the language page knows; names of grammar rules
-never show. Reads text without comments.
+Turns what the parser could have read into names, keywords and signs that the language page knows; names of grammar
+rules never show. Reads text without comments.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from .parsing import END, Mismatch
 from .tokens import Token, token_at
 
 STATEMENTS = frozenset(
-    "from state on final initial timeout outcome carry defer context invoke use orthogonal ttl with no "
-    "cancel_on_failure".split()
+    (
+        *("from", "state", "on", "final", "initial", "timeout", "outcome", "carry", "defer", "context", "invoke"),
+        *("use", "orthogonal", "ttl", "with", "no", "cancel_on_failure"),
+    )
 )
 """The words that begin a statement of a body."""
 

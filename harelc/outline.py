@@ -1,7 +1,8 @@
 """Where a file's declarations begin and end, found by brackets and first words alone (language.md section 2, edges.md).
 
-Gives each declaration to the parser by itself, so that a lost brace of one does not spoil the next, and finds what is nested
-too deeply before the parser gets there. Reads text without comments; knows nothing of what stands inside a declaration.
+Gives each declaration to the parser by itself, so that a lost brace of one does not spoil the next, and finds what is
+nested too deeply before the parser gets there. Reads text without comments; knows nothing of what stands inside a
+declaration.
 """
 
 from __future__ import annotations
@@ -98,8 +99,8 @@ class _Open:
 def declarations(text: str) -> list[Declaration]:
     """The declarations of a text without comments, in order.
 
-    A declaration's first words begin one outside all brackets, and also inside of some at the beginning of a line that is
-    indented no further than the declaration around it: there a closing bracket was forgotten.
+    A declaration's first words begin one outside all brackets, and also inside of some at the beginning of a line that
+    is indented no further than the declaration around it: there a closing bracket was forgotten.
     """
     found: list[Declaration] = []
     start, loose, opened, too_deep = 0, True, _Open(), None

@@ -1,7 +1,8 @@
 """The one place that speaks to textX: text in, parse tree or the place of the first mistake out.
 
-The grammar (grammar/stm.tx) is loaded when first needed and kept for the process. The textX model is never built: the parse
-tree has a place for every token, and is cheaper. Knows neither comments nor the syntax tree (language.md, all sections).
+The grammar (grammar/stm.tx) is loaded when first needed and kept for the process. The textX model is never built: the
+parse tree has a place for every token, and is cheaper. Knows neither comments nor the syntax tree (language.md, all
+sections).
 """
 
 from __future__ import annotations
@@ -11,11 +12,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import Protocol, cast
 
 _FRAMES = 20_000
 """Frames that the deepest accepted text needs, with room to spare; deeper ones are refused beforehand."""
+
+_TURN = Lock()
 
 END = "EOF"
 """The rule name of the end of the text."""
@@ -43,8 +48,8 @@ class Node(Protocol):
 class Mismatch(Exception):
     """The text does not fit the grammar: how far it could be read, and what would have fitted there.
 
-    `words` are keywords and signs, `tokens` the names of token rules, with `END` for the end of the text; both in the order
-    in which the grammar tries them.
+    `words` are keywords and signs, `tokens` the names of token rules, with `END` for the end of the text; both in the
+    order in which the grammar tries them.
     """
 
     def __init__(self, position: int, words: tuple[str, ...], tokens: tuple[str, ...]) -> None:
@@ -56,12 +61,10 @@ class Mismatch(Exception):
 
 def parse_items(text: str) -> list[Node]:
     """The declarations of a text without comments. Raises `Mismatch`."""
-    from textx import TextXSyntaxError
-
     mismatch = None
     try:
         root = _blueprint().clone().parse(text)
-    except TextXSyntaxError as error:
+    except _textx().TextXSyntaxError as error:
         mismatch = _mismatch(cast(_Miss, error.__cause__))
     if mismatch is not None:
         raise mismatch
@@ -72,16 +75,20 @@ def parse_items(text: str) -> list[Node]:
 
 @contextmanager
 def room_to_parse() -> Iterator[None]:
-    """Deep recursion, and no garbage collection meanwhile: it would walk the millions of nodes again and again."""
-    limit, collecting = sys.getrecursionlimit(), gc.isenabled()
-    sys.setrecursionlimit(max(limit, _FRAMES))
-    gc.disable()
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
-        if collecting:
-            gc.enable()
+    """Deep recursion, and no garbage collection meanwhile: it would walk the millions of nodes again and again.
+
+    Both belong to the whole process, so threads take turns.
+    """
+    with _TURN:
+        limit, collecting = sys.getrecursionlimit(), gc.isenabled()
+        sys.setrecursionlimit(max(limit, _FRAMES))
+        gc.disable()
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(limit)
+            if collecting:
+                gc.enable()
 
 
 def is_token(node: Node) -> bool:
@@ -133,6 +140,18 @@ class _Parser(Protocol):
     def clone(self) -> _Parser: ...
 
 
+class _Metamodel(Protocol):
+    _parser_blueprint: _Parser
+
+
+class _TextX(Protocol):
+    """What is used of textX, which carries no types of its own."""
+
+    TextXSyntaxError: type[Exception]
+
+    def metamodel_from_file(self, file_name: str, *, autokwd: bool, memoization: bool) -> _Metamodel: ...
+
+
 def _mismatch(miss: _Miss) -> Mismatch:
     tokens = dict.fromkeys(rule.rule_name or rule.name for rule in miss.rules if not _is_word(rule))
     words = dict.fromkeys(rule.to_match for rule in miss.rules if _is_word(rule))
@@ -145,8 +164,9 @@ def _is_word(rule: _MatchRule) -> bool:
 
 @cache
 def _blueprint() -> _Parser:
-    from textx import metamodel_from_file
-
     grammar = Path(__file__).parent / "grammar" / "stm.tx"
-    metamodel = metamodel_from_file(str(grammar), autokwd=True, memoization=False, textx_tools_support=False)
-    return cast(_Parser, metamodel._parser_blueprint)
+    return _textx().metamodel_from_file(str(grammar), autokwd=True, memoization=False)._parser_blueprint
+
+
+def _textx() -> _TextX:
+    return cast(_TextX, import_module("textx"))

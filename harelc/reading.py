@@ -1,7 +1,7 @@
 """From bytes to text: decoding, line ends, comments and documentation (language.md section 1).
 
-Knows nothing of the grammar. Everything that follows counts in code points of the text made here, in which line ends are
-`\\n` only; blanking comments keeps every position.
+Knows nothing of the grammar. Everything that follows counts in code points of the text made here, in which line ends
+are `\\n` only; blanking comments keeps every position.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .diagnostics import Finding, Source
 from .tree import Span
 
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\n]*|//[^\n]*')
-_DOC_RUN = re.compile(r"^[^\S\n]*##[^\n]*(?:\n[^\S\n]*##[^\n]*)*\n[^\S\n]*(?=[^\s#])", re.MULTILINE)
+_DOC_RUN = re.compile(r"^[^\S\n]*##[^\n]*(?:\n[^\S\n]*##[^\n]*)*(?P<below>\n[^\S\n]*(?=[^\s#]))?", re.MULTILINE)
 _DOC_MARK = re.compile(r"[^\S\n]*## ?")
 
 
@@ -64,6 +64,7 @@ def docs(text: str) -> dict[int, str]:
     return {
         run.end(): "\n".join(_DOC_MARK.sub("", line, count=1).rstrip() for line in run[0].split("\n")[:-1])
         for run in _DOC_RUN.finditer(text)
+        if run["below"] is not None
     }
 
 

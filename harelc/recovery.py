@@ -1,7 +1,7 @@
 """Going on after a syntax error: what is wrong with one declaration, and what can be read of it all the same.
 
-The statement around each mistake is blanked and the text read again, so that one run reports several mistakes. Works on the
-text of one declaration without comments (build.md section 2: several findings per run).
+The statement around each mistake is blanked and the text read again, so that one run reports several mistakes. Works on
+the text of one declaration without comments (build.md section 2: several findings per run).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The syntax stage: the text of one file to its tree, with all syntax errors (language.md sections 1 to 4, build.md 2).
 
-Each declaration is parsed by itself. One with a mistake is read again without the statement around it and marked as broken,
-so that the later stages look at everything else as usual.
+Each declaration is parsed by itself. One with a mistake is read again without the statement around it and marked as
+broken, so that the later stages look at everything else as usual.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def parse(source: Source) -> tuple[tree.File, tuple[Finding, ...]]:
     with room_to_parse():
         reads = _all(text, source.name, docs)
     items = tuple(item for read in reads for item in read.items)
-    broken = any(read.findings and not _marked(read.items) for read in reads)
+    broken = any(read.findings and not _is_marked(read.items) for read in reads)
     return tree.File(source.name, items, broken), tuple(finding for read in reads for finding in read.findings)
 
 
@@ -102,19 +102,17 @@ def _converted(
 
 
 def _finding(mistake: Mistake, file: str) -> Finding:
-    notes = ()
+    notes: tuple[tuple[Span, str], ...] = ()
     if mistake.unclosed is not None:
         notes = ((Span(file, mistake.unclosed, mistake.unclosed + 1), "this is never closed"),)
     return Finding("syntax_error", Span(file, mistake.start, mistake.end), mistake.message, mistake.hint, notes)
 
 
 def _broken(items: tuple[tree.Item, ...]) -> tuple[tree.Item, ...]:
-    return tuple(replace(item, broken=True) if _can_be_broken(item) else item for item in items)
+    return tuple(
+        replace(item, broken=True) if isinstance(item, tree.Machine | tree.Fragment) else item for item in items
+    )
 
 
-def _marked(items: tuple[tree.Item, ...]) -> bool:
-    return bool(items) and all(_can_be_broken(item) for item in items)
-
-
-def _can_be_broken(item: tree.Item) -> bool:
-    return isinstance(item, tree.Machine | tree.Fragment)
+def _is_marked(items: tuple[tree.Item, ...]) -> bool:
+    return bool(items) and all(isinstance(item, tree.Machine | tree.Fragment) for item in items)

@@ -1,6 +1,7 @@
 """The tokens of a text, comments among them, without any grammar (language.md section 1).
 
-Every character but space, tab and line break belongs to exactly one token, whatever the text: what fits nothing is a `sign`.
+Every character but space, tab and line break belongs to exactly one token, whatever the text: what fits nothing is a
+`sign`.
 """
 
 from __future__ import annotations

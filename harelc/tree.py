@@ -163,7 +163,8 @@ class Branch:
     """`when P to T set …`, `"label" to T set …`, `else to T set …`, the target of `to` or of a join.
 
     `test` is a predicate (choose), a label as `Name` (select), `None` for `to`, the join's own target and every `else`.
-    `span` begins at `when`, the label or `else`; for `to` and the join's own target it is the target's.
+    `span` begins at `when`, the label or `else`; for `to` and the join's own target it is the target's. `sets` are the
+    branch's own: those of `to` stand in the transition, those behind a join's own target here.
     """
 
     target: Path
