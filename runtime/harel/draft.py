@@ -137,7 +137,7 @@ class Draft:
         """What holds of every execution that has ended: no timers, no queue, an end time."""
         self.stop_all_timers()
         self.execution.deferred = []
-        self.execution.finished_at = self.now
+        self.execution.finished_at = max(self.now, self.execution.updated_at)
 
     # --- the commit
 

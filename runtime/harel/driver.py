@@ -158,7 +158,8 @@ class Driver:
         self, execution: Execution, delivery: Delivery, outgoing: Outgoing, acks: tuple[str, ...] = ()
     ) -> Job[Execution]:
         """Run a delivery and commit it; a failure that shows only at the commit becomes a dead letter."""
-        draft = Draft(execution, self.settings.clock(), delivery.kind, delivery.id)
+        now = self.settings.clock() if delivery.at is None else delivery.at
+        draft = Draft(execution, now, delivery.kind, delivery.id)
         expected = execution.version
         before = copy_json(execution.context) if self.settings.trace else {}
         consumed = delivery.kind not in ("Timeout", "Expired")

@@ -31,9 +31,8 @@ class Delivery:
     """What reaches an execution: an event, and who sent it.
 
     `internal`: the runtime itself sent it, so that its kind may be a reserved one. `source` is the sending
-    execution's id for what executions send one another. `path` and `arming` belong to
-    `Timeout`;
-    `due` to `Timeout` and `Expired`.
+    execution's id for what executions send one another. `path` and `arming` belong to `Timeout`; `due` to `Timeout` and
+    `Expired`. `at` is the clock of the sweep that delivers it, where one does.
     """
 
     kind: str
@@ -44,6 +43,7 @@ class Delivery:
     path: str = ""
     arming: int = 0
     due: float = 0.0
+    at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class _Step:
         self._transitions: list[int] = []
         self._carried: dict[str, Any] = {}
         self._unfinished_entry = -1
-        self._called_off = delivery.kind == "Cancel" and delivery.source is not None
+        self._called_off = delivery.kind == "Cancel" and delivery.source not in (None, draft.execution.id)
 
     @property
     def active(self) -> int:

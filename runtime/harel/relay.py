@@ -242,7 +242,7 @@ class Relay:
         count, first_error = 0, None
         for timer in due:
             try:
-                count += yield from self._fire(timer)
+                count += yield from self._fire(timer, now)
             except DefinitionNotLoaded as error:
                 log.warning("a timer of %s waits: %s", timer.execution_id, error)
             except ExecutionNotFound:
@@ -262,7 +262,7 @@ class Relay:
             if len(page) < PAGE:
                 return due
 
-    def _fire(self, timer: Timer) -> Job[int]:
+    def _fire(self, timer: Timer, now: float) -> Job[int]:
         kind, number = ("Expired", f"{timer.due}") if timer.is_ttl else ("Timeout", f"{timer.path}:{timer.arming}")
         delivery = Delivery(
             kind,
@@ -272,6 +272,7 @@ class Relay:
             path=timer.path,
             arming=timer.arming,
             due=timer.due,
+            at=now,
         )
         outgoing = Outgoing()
         fired: list[Execution] = []

@@ -26,15 +26,19 @@ class Stm:
             `{execution id}:{step}:{index}:{action}`, with `%` and `:` of the id percent-encoded (edges.md, Values).
     """
 
-    __slots__ = ("execution_ctx", "execution_id", "idempotency_key", "_draft", "_definition")
+    __slots__ = ("_definition", "_draft", "execution_id", "idempotency_key")
 
     def __init__(self, draft: Draft, definition: Definition, step: str, index: int, action: str) -> None:
-        self.execution_ctx: dict[str, Any] = draft.execution.context
         self.execution_id = draft.execution.id
         encoded = self.execution_id.replace("%", "%25").replace(":", "%3A")
         self.idempotency_key = f"{encoded}:{step}:{index}:{action}"
         self._draft = draft
         self._definition = definition
+
+    @property
+    def execution_ctx(self) -> dict[str, Any]:
+        """The context. Change it in place: it cannot be replaced by another dict."""
+        return self._draft.execution.context
 
     def send(
         self, kind: str, data: Mapping[str, Any] | None = None, *, to: str | None = None, id: str | None = None
