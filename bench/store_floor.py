@@ -1,7 +1,7 @@
 """Steps a second of `SqliteStore` beside the floor, in one run: `python bench/store_floor.py [STEPS] [ROUNDS]`.
 
-A step is what every durable step needs at least: read the row, then one transaction with a compare-and-set UPDATE and a
-dedupe INSERT. The floor does it by hand on two tables, with the JSON encoded once; the store does it through its methods.
+A step is what every durable step needs at least: read the row, then one transaction with a compare-and-set UPDATE
+and a dedupe INSERT. The floor does it by hand on two tables; the store does it through its methods.
 Rounds take turns, so that a noisy machine is noisy for both; printed are the medians and their ratio.
 """
 

@@ -213,7 +213,7 @@ class _SqliteMethods:
     def _rows(self, statement: str, parameters: tuple[object, ...]) -> Rows:
         try:
             return self._connections.read(lambda connection: fetched(connection, statement, parameters))
-        except sqlite3.Error as error:
+        except sqlite3.DatabaseError as error:
             raise problem(error, self._path) from error
 
     def _run(self, writes: list[Write]) -> None:
@@ -222,7 +222,7 @@ class _SqliteMethods:
     def _write(self, work: Callable[[sqlite3.Connection], None]) -> None:
         try:
             self._connections.write(work)
-        except sqlite3.Error as error:
+        except sqlite3.DatabaseError as error:
             raise problem(error, self._path) from error
 
     # --- what a step writes
@@ -329,7 +329,7 @@ class JoinedSqliteStore(_SqliteMethods):
             raise ValueError("the connection commits every statement by itself: execute BEGIN before the step")
         try:
             check_tables(connection, statements, path, create=False)
-        except sqlite3.Error as error:
+        except sqlite3.DatabaseError as error:
             raise problem(error, path) from error
 
 

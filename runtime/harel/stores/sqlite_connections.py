@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from harel.errors import StoreError, StoreFormatError, StoreUnavailable
+from harel.errors import StoreFormatError, StoreUnavailable
 from harel.schema import sql_schema
 from harel.version import VERSION
 
@@ -35,8 +35,10 @@ _IDLE = 16
 """How many idle connections one process keeps at most."""
 
 
-def problem(error: sqlite3.Error, path: str) -> StoreError:
-    """What an error of SQLite means to the user, and what to do."""
+def problem(error: sqlite3.DatabaseError, path: str) -> Exception:
+    """What an error of SQLite means to the user, and what to do; one that comes of wrong use stays as it is."""
+    if isinstance(error, sqlite3.ProgrammingError):
+        return error
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     place = f"SQLite store {path!r}"
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

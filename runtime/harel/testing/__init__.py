@@ -5,6 +5,7 @@ The contracts need pytest and are imported when first asked for; the clock needs
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,9 @@ _CONTRACTS = {"StoreContract": "store_contract"}
 def __getattr__(name: str) -> Any:
     if name not in _CONTRACTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import pytest
-
     module = f"{__name__}.{_CONTRACTS[name]}"
-    pytest.register_assert_rewrite(module)
+    if module not in sys.modules:
+        import pytest
+
+        pytest.register_assert_rewrite(module)
     return getattr(import_module(module), name)

@@ -159,7 +159,8 @@ class StoreContract:
     def test_a_record_comes_back_as_it_was_written(self, store: Store) -> None:
         order = an_order(
             status=Status.SUSPENDED, outcome="rejected", error="ValueError: no",
-            context={"total": 12.5, "tags": ["a", None]}, history={"Fulfilling": "Picking"}, deferred=[Deferred("Paid", {"amount": 1}, "e-1", (3.0, 1))],
+            context={"total": 12.5, "tags": ["a", None]}, history={"Fulfilling": "Picking"},
+            deferred=[Deferred("Paid", {"amount": 1}, "e-1", (3.0, 1))],
             children={"Checks.Fraud": Child("order-1/Checks.Fraud/1", "ended", {"outcome": "success"})},
             parent_id="root", root_id="root", key="Checks", region="Checks", priority=2, created_at=1.5, updated_at=2.5,
             finished_at=3.5, expires_at=4.5, timers={"Fulfilling.Picking": Armed(900.25, 7)}, armings=7, generation=3,
@@ -785,7 +786,7 @@ NOTHING = {"messages": [], "batches": [], "due": [], "timers": [], "processed": 
 
 
 def at_once(open_client: Callable[[], Store], count: int, work: Callable[[Store, int], T]) -> list[T]:
-    """The results of `work(client, number)`, each in a thread of its own and, where it can be had, with its own client."""
+    """The results of `work(client, number)`, each in its own thread and, where it can be had, with its own client."""
     clients = [open_client() for _ in range(count)]
     barrier = Barrier(count)
 
