@@ -192,7 +192,8 @@ class Conversion:
         words = parts.many("nots")
         if nots + len(words) > _MAX_NOTS:
             span = self._span(words[_MAX_NOTS - nots])
-            self.findings.append(Finding("too_deep", span, f"more than {_MAX_NOTS} `not` within one another"))
+            message = f"more than {_MAX_NOTS} `not` within one another"
+            self.findings.append(Finding("too_deep", span, message, "two of them cancel each other out"))
             words = words[: _MAX_NOTS - nots]
         group = parts.maybe("group")
         if group is None:

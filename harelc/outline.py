@@ -36,10 +36,11 @@ _CLOSED_BY = {")": "(", "]": "[", "}": "{"}
 
 
 class TooDeep(NamedTuple):
-    """The bracket that goes one level too far."""
+    """The bracket that goes one level too far, and the way out."""
 
     position: int
     message: str
+    hint: str
 
 
 class Declaration(NamedTuple):
@@ -76,13 +77,17 @@ class _Open:
         elif self.brackets and self.brackets[-1][0] == _CLOSED_BY[bracket]:
             self._pop()
 
-    def excess(self) -> str | None:
+    def excess(self, position: int) -> TooDeep | None:
+        """What is wrong once the bracket at the position is open."""
         if self.levels > MAX_LEVELS:
-            return f"more than {MAX_LEVELS} levels of states"
+            hint = "make the inner states a machine of their own and `invoke` it"
+            return TooDeep(position, f"more than {MAX_LEVELS} levels of states", hint)
         if self.rounds > MAX_BRACKETS:
-            return f"more than {MAX_BRACKETS} parentheses and lists within one another"
+            hint = "give a part of the predicate a name with `guard`"
+            return TooDeep(position, f"more than {MAX_BRACKETS} parentheses and lists within one another", hint)
         if self.braces > MAX_BRACKETS:
-            return f"more than {MAX_BRACKETS} braces within one another"
+            hint = "is there a `{` that should be a `}`?"
+            return TooDeep(position, f"more than {MAX_BRACKETS} braces within one another", hint)
         return None
 
     def _pop(self) -> str:
@@ -126,9 +131,7 @@ def declarations(text: str) -> list[Declaration]:
                 start, loose, opened, too_deep = mark.end(), True, _Open(), None
         elif kind != "string":
             opened.push(mark[0][-1], mark.end() - 1, kind == "state")
-            excess = opened.excess()
-            if excess is not None and too_deep is None:
-                too_deep = TooDeep(mark.end() - 1, excess)
+            too_deep = too_deep or opened.excess(mark.end() - 1)
     finish(len(text))
     return found
 

@@ -47,6 +47,8 @@ def _all(text: str, file: str, docs: Mapping[int, str]) -> list[_Read]:
             break
     else:
         return reads
+    if any(declaration.too_deep for declaration in declarations):
+        return _with_mistakes(text, declarations, file, docs)
     return _whole(text, file, docs) or _with_mistakes(text, declarations, file, docs)
 
 
@@ -55,8 +57,8 @@ def _declaration(text: str, declaration: Declaration, file: str, docs: Mapping[i
     own = text[declaration.start : declaration.end]
     if declaration.too_deep is None:
         return _converted(parse_items(own), (), file, declaration.start, docs)
-    position, message = declaration.too_deep
-    finding = Finding("too_deep", Span(file, position, position + 1), message)
+    position, message, hint = declaration.too_deep
+    finding = Finding("too_deep", Span(file, position, position + 1), message, hint)
     return _converted(recovery.head(own), (finding,), file, declaration.start, docs)
 
 

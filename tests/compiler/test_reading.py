@@ -54,7 +54,11 @@ def test_comments_become_spaces_and_strings_stay() -> None:
 
 
 def test_documentation_belongs_to_the_first_token_below_it() -> None:
-    text = "## Paid by card.\n##   Indented.\nevent Paid {}\n\n## Lost.\n\nevent Lost {}  ## not a run\n  ## Inner.\n  state A {}\n"
+    text = (
+        "## Paid by card.\n##   Indented.\nevent Paid {}\n\n"
+        "## Lost.\n\nevent Lost {}  ## not a run\n"
+        "  ## Inner.\n  state A {}\n"
+    )
 
     assert reading.docs(text) == {
         text.index("event Paid"): "Paid by card.\n  Indented.",

@@ -114,7 +114,9 @@ def test_a_brace_too_many_is_one_finding() -> None:
 
 
 def test_a_text_that_ends_too_early_is_blamed_at_its_end() -> None:
-    assert found("machine order {\n  state Paid {}\n\n") == ["2:16 expected a statement or `}`, found the end of the file"]
+    assert found("machine order {\n  state Paid {}\n\n") == [
+        "2:16 expected a statement or `}`, found the end of the file"
+    ]
 
 
 def test_a_mistake_outside_of_machines_breaks_the_file_only() -> None:
@@ -122,7 +124,8 @@ def test_a_mistake_outside_of_machines_breaks_the_file_only() -> None:
 
     assert findings[0].hint == "did you mean `event`?"
     assert file.broken
-    assert [(item.name.text, item.broken) for item in file.items if isinstance(item, tree.Machine)] == [("order", False)]
+    machines = [item for item in file.items if isinstance(item, tree.Machine)]
+    assert [(machine.name.text, machine.broken) for machine in machines] == [("order", False)]
 
 
 def test_a_broken_machine_keeps_its_other_statements() -> None:
@@ -154,7 +157,8 @@ def test_any_one_token_mutation_gives_findings_inside_the_file_and_never_a_trace
     for _ in range(400):
         text = chance.choice(sources)
         token = chance.choice(list(re.finditer(r'"[^"\n]*"|\w+|[^\s\w]', text)))
-        instead = chance.choice(["", f"{token[0]} {token[0]}", chance.choice(words), f"{token[0]} {chance.choice(words)}"])
+        word = chance.choice(words)
+        instead = chance.choice(["", f"{token[0]} {token[0]}", word, f"{token[0]} {word}"])
         mutant = text[: token.start()] + instead + text[token.end() :]
         file, findings = parse(Source("m.stm", mutant))
 

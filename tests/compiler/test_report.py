@@ -84,7 +84,8 @@ def test_a_place_without_width_gets_one_mark() -> None:
 def test_of_a_very_long_line_the_part_around_the_place_is_shown() -> None:
     line, mark = shown("[" + "1, " * 5_000 + "x]", 15_002, 15_003)
 
-    assert line.startswith("…") and line.endswith(" 1, x]")
+    assert line.startswith("…")
+    assert line.endswith(" 1, x]")
     assert line[mark.index("^")] == "x"
 
 
