@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 METADATA := pyproject.toml runtime/pyproject.toml
 
 # An editable install knows the folder it was made in: a checkout that was moved starts again.

@@ -45,7 +45,7 @@ def read_settings(file: Path) -> Settings:
     """The settings in a `pyproject.toml`, paths joined to its folder.
 
     Raises:
-        Refusal: the file is no TOML, or the table has an unknown key or a value of a wrong kind; file and key are named.
+        Refusal: the file is no TOML, or the table has an unknown key or a wrong value; file and key are named.
     """
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
