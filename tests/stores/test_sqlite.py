@@ -126,6 +126,26 @@ def test_a_file_system_that_refuses_wal_is_warned_about(
     assert "write-ahead logging was refused (journal mode delete)" in caplog.text
 
 
+def test_a_file_that_another_process_turns_to_wal_at_this_moment_is_waited_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = sqlite3.OperationalError("database is locked")
+    busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    refusals = [busy, busy]
+
+    class Contended(sqlite3.Connection):
+        def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+            if sql == "PRAGMA journal_mode = WAL" and refusals:
+                raise refusals.pop()
+            return super().execute(sql, *parameters)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *args, **kwargs: connect(*args, factory=Contended, **kwargs))
+    SqliteStore(path).create(an_order(), Effects())
+
+    assert refusals == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -305,6 +325,22 @@ def test_an_interrupt_between_statements_leaves_nothing(path: Path, monkeypatch:
     assert store.load("order-1").version == 2
 
 
+BREAKS_IN_THE_MIDDLE = Effects(arms=(Timer("order-1", "A", 1.0, 1), Timer("order-1", "B", 1.0, 2**70)))
+"""SQLite has no integer for the second arming."""
+
+
+def test_a_step_that_breaks_in_the_middle_leaves_nothing(path: Path) -> None:
+    store = SqliteStore(path)
+    store.create(an_order(), Effects())
+    with pytest.raises(OverflowError):
+        store.commit(an_order(version=2), 1, BREAKS_IN_THE_MIDDLE)
+    with pytest.raises(OverflowError):
+        store.create(an_order("order-2"), BREAKS_IN_THE_MIDDLE)
+
+    assert rows_left(path) == ["1 in execution"]
+    assert store.load("order-1") == an_order()
+
+
 def test_a_forked_process_opens_connections_of_its_own(path: Path, statements: list[str]) -> None:
     store = SqliteStore(path)
     store.create(an_order(), Effects())
@@ -349,6 +385,18 @@ def test_connections_are_shared_by_threads_that_come_and_go(path: Path, statemen
 
     assert store.load("order-1").version == 21
     assert len([statement for statement in statements if statement == "PRAGMA synchronous = FULL"]) == 1
+
+
+def test_a_lost_race_costs_no_connection(path: Path, statements: list[str]) -> None:
+    store = SqliteStore(path)
+    store.create(an_order(), Effects())
+    statements.clear()
+    with pytest.raises(StoreConflict):
+        store.commit(an_order(version=8), 7, every_effect())
+    store.commit(an_order(version=2), 1, Effects())
+
+    assert "ROLLBACK" in statements
+    assert "PRAGMA synchronous = FULL" not in statements
 
 
 # --- what a call costs
@@ -475,6 +523,20 @@ def test_a_joined_step_that_fails_leaves_the_callers_work_alone(path: Path, shop
     shop.commit()
 
     assert store.pending_outbox() == []
+    assert shop.execute("SELECT count(*) FROM payments").fetchone() == (1,)
+
+
+def test_a_joined_step_that_breaks_in_the_middle_leaves_the_callers_work_alone(
+    path: Path, shop: sqlite3.Connection
+) -> None:
+    store = SqliteStore(path)
+    shop.execute("INSERT INTO payments VALUES (1)")
+    with pytest.raises(OverflowError):
+        store.joined(shop).commit(an_order(version=2), 1, BREAKS_IN_THE_MIDDLE)
+    shop.commit()
+
+    assert store.load("order-1") == an_order()
+    assert store.timers("order-1") == []
     assert shop.execute("SELECT count(*) FROM payments").fetchone() == (1,)
 
 

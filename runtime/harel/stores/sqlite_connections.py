@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from harel.errors import StoreFormatError, StoreUnavailable
+from harel.errors import StoreError, StoreFormatError, StoreUnavailable
 from harel.schema import sql_schema
 from harel.version import VERSION
 
@@ -163,7 +163,7 @@ def _create_tables(connection: sqlite3.Connection, prefix: str) -> None:
 
 
 class Connections(Protocol):
-    """Lends connections. What `work` raises passes through, after a rollback."""
+    """Lends connections. What `work` raises passes through, after a rollback; a connection in doubt is thrown away."""
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do some reading, outside a transaction."""
@@ -211,7 +211,14 @@ class FileConnections:
             if not process.writing.acquire(timeout=self._opening.timeout):
                 raise StoreUnavailable(f"SQLite store {self._opening.path!r} is busy with other threads; try again")
             connection = self._take(process)
-            result = _transaction(connection, work)
+            try:
+                result = _transaction(connection, work)
+            except StoreError:
+                _give(process, connection)
+                raise
+            except BaseException:
+                connection.close()
+                raise
             _give(process, connection)
             return result
         finally:

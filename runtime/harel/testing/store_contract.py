@@ -535,6 +535,14 @@ class StoreContract:
         assert at_the_edge
         assert [store.is_processed("order-1", f"e-{number}") for number in (1, 2, 3, 4)] == [False, True, True, True]
 
+    def test_all_ids_that_are_too_old_are_forgotten_at_once(self, store: Store) -> None:
+        store.create(an_order(), consumed(1))
+        for number in (2, 3, 4):
+            store.commit(an_order(version=number), number - 1, consumed(number, at=float(number)))
+        store.commit(an_order(version=5), 4, consumed(5, at=DEDUPE_WINDOW + 4.0))
+
+        assert [store.is_processed("order-1", f"e-{number}") for number in range(1, 6)] == [False] * 3 + [True] * 2
+
     def test_more_ids_than_the_limit_are_forgotten(self, store: Store) -> None:
         store.create(an_order(), consumed(1))
         store.commit(an_order(version=2), 1, consumed(2))
