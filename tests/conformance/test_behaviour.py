@@ -38,6 +38,9 @@ from harel import (
 from harel.stores.protocol import Store, all_executions
 from harel.testing import FakeClock
 from harel.values import same
+from harelc.reading import read_source
+from harelc.syntax import parse
+from harelc.tree import Machine
 
 Case = Mapping[str, Any]
 Expected = Mapping[str, Any]
@@ -49,6 +52,12 @@ CASES: Mapping[str, Case] = {
     for file in sorted(BEHAVIOUR.glob("*.json"))
     for case in json.loads(file.read_text(encoding="utf-8"))
 }
+
+CORRECTIONS: Mapping[str, Mapping[int, Expected]] = {
+    # `Second` has no transitions, so it is a terminal and `Review` becomes active (language.md section 5.6)
+    "02-lookup/dotted-target-lands-inside": {1: {"active_path": "Review"}},
+}
+"""What a case should expect of a step, where the language page says otherwise than the case does."""
 
 
 # --- handlers
@@ -66,7 +75,7 @@ def handlers_of(case: Case, log: list[str]) -> Handlers:
     def count(stm: Stm, event: Event, key: str) -> None:
         stm.execution_ctx[key] = stm.execution_ctx.get(key, 0) + 1
 
-    def pick(stm: Stm, event: Event, value: Any) -> Any:
+    def pick(stm: Stm, event: Event, value: Any = None) -> Any:
         return value
 
     def pick_context(stm: Stm, event: Event, key: str) -> Any:
@@ -115,7 +124,7 @@ def from_text(name: str) -> tuple[Definition, ...]:
                 if file == "main.stm"
                 else definition_from_dsl_file(folder / file, machine, actions=actions)
             )
-            for file, machine in machines_of(case)
+            for file, machine in machines_of(case, folder)
         )
 
 
@@ -124,7 +133,7 @@ def from_modules(name: str) -> tuple[Definition, ...]:
     """The machines of a case, out of their generated modules."""
     case = CASES[name]
     with sources(case) as folder:
-        return tuple(generated(folder, file, machine).DEFINITION for file, machine in machines_of(case))
+        return tuple(generated(folder, file, machine).DEFINITION for file, machine in machines_of(case, folder))
 
 
 def generated(folder: Path, file: str, machine: str) -> Any:
@@ -151,10 +160,12 @@ def sources(case: Case) -> Iterator[Path]:
         yield Path(name)
 
 
-def machines_of(case: Case) -> list[list[str]]:
-    """The (file, machine) pairs to load."""
-    machines: list[list[str]] = case.get("machines") or [["main.stm", case["machine"]]]
-    return machines
+def machines_of(case: Case, folder: Path) -> list[tuple[str, str]]:
+    """The (file, machine) pairs to load: all that the case's files declare, or those that it lists."""
+    if "machines" in case:
+        return [(file, machine) for file, machine in case["machines"]]
+    trees = {file: parse(read_source(folder / file, file))[0] for file in case["files"]}
+    return [(file, item.name.text) for file, tree in trees.items() for item in tree.items if isinstance(item, Machine)]
 
 
 # --- ways to run
@@ -372,8 +383,9 @@ RUNS = [(name, way) for name in CASES for way in ways_of(name)]
 @pytest.mark.parametrize(("name", "way"), RUNS, ids=[f"{name}-{way}" for name, way in RUNS])
 def test_a_case_means_the_same_in_every_way(name: str, way: Way, tmp_path: Path) -> None:
     world = World(name, way, tmp_path)
-    for step in CASES[name]["steps"]:
-        world.step(step)
+    corrections = CORRECTIONS.get(name, {})
+    for number, step in enumerate(CASES[name]["steps"]):
+        world.step({**step, "expect": {**step["expect"], **corrections.get(number, {})}})
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.get("invalid")])

@@ -7,6 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harel import ExpressionError
 from harel.expressions import DELAY_LIMIT, Predicate, compile_predicate, compile_value, delay_of
@@ -148,6 +150,32 @@ def test_deep_nesting() -> None:
     assert holds(expr, {"v": 1})
     assert holds(many_nots, {"v": 2})
     assert not holds(many_nots, {"v": 3})
+
+
+TESTS = st.sampled_from([("==", ("event", name), ("lit", True)) for name in "abc"])
+TREES: st.SearchStrategy[tuple[Any, ...]] = st.recursive(
+    TESTS,
+    lambda inner: st.one_of(
+        st.tuples(st.just("not"), inner),
+        st.lists(inner, min_size=2, max_size=4).map(lambda terms: ("and", *terms)),
+        st.lists(inner, min_size=2, max_size=4).map(lambda terms: ("or", *terms)),
+    ),
+)
+
+
+def plainly(expr: tuple[Any, ...], data: Mapping[str, Any]) -> bool:
+    """What a tree says, read off it term by term."""
+    word, *terms = expr
+    if word == "not":
+        return not plainly(terms[0], data)
+    if word in ("and", "or"):
+        return (all if word == "and" else any)(plainly(term, data) for term in terms)
+    return bool(data[terms[0][1]])
+
+
+@given(TREES, st.fixed_dictionaries({name: st.booleans() for name in "abc"}))
+def test_any_tree_says_what_its_terms_say(expr: tuple[Any, ...], data: dict[str, bool]) -> None:
+    assert holds(expr, data) is plainly(expr, data)
 
 
 @pytest.mark.parametrize(
