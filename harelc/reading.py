@@ -34,6 +34,8 @@ def read_source(path: Path, name: str) -> Source:
         raise _unreadable(name, "there is no such file") from None
     except IsADirectoryError:
         raise _unreadable(name, "it is a directory") from None
+    except ValueError:
+        raise _unreadable(name, "no file can have this name") from None
     except OSError as error:
         raise _unreadable(name, error.strerror or type(error).__name__) from None
     return source_from_bytes(data, name)

@@ -73,7 +73,7 @@ def read(text: str, declaration: Declaration) -> Outcome:
 
 
 def head(own: str) -> list[Node]:
-    """The node of a machine, fragment or event with nothing inside, where at least its head can be read."""
+    """The node of a machine or fragment with nothing inside, where at least its head can be read."""
     brace = _FIRST_BRACE.match(own)
     try:
         return [] if brace is None or not _has_statements(own) else parse_items(brace[0] + "}")

@@ -45,6 +45,8 @@ def test_a_missing_file_and_a_directory_say_so(tmp_path: Path) -> None:
         read_source(tmp_path / "lib.stm", "lib.stm")
     with pytest.raises(Unreadable, match=r"`here` cannot be read: it is a directory"):
         read_source(tmp_path, "here")
+    with pytest.raises(Unreadable, match="no file can have this name"):
+        read_source(tmp_path / "a\0.stm", "odd")
 
 
 def test_comments_become_spaces_and_strings_stay() -> None:

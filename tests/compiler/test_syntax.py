@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -577,10 +578,19 @@ def guarded(text: str) -> str:
     ],
 )
 def test_what_a_machine_can_hold_is_read(text: str) -> None:
-    limit = sys.getrecursionlimit()
-
     assert items(text)
-    assert sys.getrecursionlimit() == limit
+
+
+def test_the_recursion_limit_and_garbage_collection_are_as_before() -> None:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1_234)
+    parse(Source("a.stm", nested(64)))
+    parse(Source("a.stm", "machine"))
+    after = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit)
+
+    assert after == 1_234
+    assert gc.isenabled()
 
 
 @pytest.mark.parametrize(
