@@ -44,11 +44,11 @@ def start(store: Store, clock: FakeClock) -> Start:
 
 
 @pytest.fixture
-def harelc() -> Command:
-    def harelc(*args: str, cwd: Path, env: Mapping[str, str] | None = None) -> Completed:
+def harelc_in() -> Command:
+    def harelc_in(*args: str, cwd: Path, env: Mapping[str, str] | None = None) -> Completed:
         command = [sys.executable, "-m", "harelc", *args]
         return subprocess.run(
             command, cwd=cwd, env={**os.environ, **(env or {})}, capture_output=True, encoding="utf-8"
         )
 
-    return harelc
+    return harelc_in

@@ -35,15 +35,15 @@ def type_check(type_cache: Path) -> TypeCheck:
     return type_check
 
 
-def build(harelc: Command, case: str, folder: Path) -> None:
-    built = harelc("build", str(CASES / case / "machine.stm"), "-o", str(folder), cwd=folder)
+def build(harelc_in: Command, case: str, folder: Path) -> None:
+    built = harelc_in("build", str(CASES / case / "machine.stm"), "-o", str(folder), cwd=folder)
     assert built.returncode == 0, built.stderr
 
 
 def test_names_that_python_or_the_module_uses_get_an_underscore(
-    harelc: Command, type_check: TypeCheck, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    harelc_in: Command, type_check: TypeCheck, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build(harelc, "19-reserved-names", tmp_path)
+    build(harelc_in, "19-reserved-names", tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     module = import_module("class_")
     event = module.Paid(class_="gold", from_="web", self_="you", id_="p-1", kind_=2, int=3, event_id="e-1")
@@ -66,9 +66,9 @@ wrong = ctx["on_hold"]
 
 
 def test_context_keys_that_are_no_names_are_typed_as_they_are(
-    harelc: Command, type_check: TypeCheck, tmp_path: Path
+    harelc_in: Command, type_check: TypeCheck, tmp_path: Path
 ) -> None:
-    build(harelc, "20-context-keys-that-are-no-identifiers", tmp_path)
+    build(harelc_in, "20-context-keys-that-are-no-identifiers", tmp_path)
     (tmp_path / "use.py").write_text(USE)
     errors = [line for line in type_check("use.py", cwd=tmp_path).stdout.splitlines() if "error:" in line]
 
@@ -89,8 +89,8 @@ class TestTextThatTriesToBreakOut:
     """No text of a source becomes code."""
 
     @pytest.fixture
-    def module(self, harelc: Command, tmp_path: Path) -> ast.Module:
-        build(harelc, "21-text-that-tries-to-break-out", tmp_path)
+    def module(self, harelc_in: Command, tmp_path: Path) -> ast.Module:
+        build(harelc_in, "21-text-that-tries-to-break-out", tmp_path)
         subprocess.run([sys.executable, "-c", "import order"], cwd=tmp_path, check=True)
         assert list(tmp_path.glob("pwned*")) == []
         return ast.parse((tmp_path / "order.py").read_text(encoding="utf-8"))
@@ -114,9 +114,9 @@ class TestDiagrams:
     """Every label can be drawn."""
 
     @pytest.fixture
-    def render(self, harelc: Command) -> Callable[[str], str]:
+    def render(self, harelc_in: Command) -> Callable[[str], str]:
         def render(form: str) -> str:
-            drawn = harelc("render", "machine.stm", "end", "--format", form, cwd=CASES / "22-labels-in-diagrams")
+            drawn = harelc_in("render", "machine.stm", "end", "--format", form, cwd=CASES / "22-labels-in-diagrams")
             assert drawn.returncode == 0, drawn.stderr
             return drawn.stdout
 
@@ -135,7 +135,7 @@ class TestDiagrams:
             assert ";" not in re.sub(r"[#&]#?\w+;", "", line)  # entity codes end in one, nothing else does
 
 
-def test_the_same_source_gives_the_same_bytes_everywhere(harelc: Command, tmp_path: Path) -> None:
+def test_the_same_source_gives_the_same_bytes_everywhere(harelc_in: Command, tmp_path: Path) -> None:
     surroundings = [
         {"PYTHONHASHSEED": "0"},
         {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "Asia/Kathmandu"},
@@ -150,7 +150,7 @@ def test_the_same_source_gives_the_same_bytes_everywhere(harelc: Command, tmp_pa
             other = "event X {}\nmachine aaa { initial A  state A {}  final B done {}  from A to B on X }\n"
             (project / "machines" / "aaa.stm").write_text(other)
         path = str(project / "machines") if number == 1 else "machines"
-        assert harelc("build", path, "-o", "out", cwd=project, env=env).returncode == 0
+        assert harelc_in("build", path, "-o", "out", cwd=project, env=env).returncode == 0
         outputs.add(((project / "out" / "order.py").read_bytes(), (project / "out" / "order.mmd").read_bytes()))
 
     assert len(outputs) == 1
@@ -163,8 +163,8 @@ class TestMachinesThatInvokeEachOther:
     """In the sources nothing is circular, so neither is an import."""
 
     @pytest.fixture
-    def folder(self, harelc: Command, tmp_path: Path) -> Path:
-        build(harelc, "26-machines-that-invoke-each-other", tmp_path)
+    def folder(self, harelc_in: Command, tmp_path: Path) -> Path:
+        build(harelc_in, "26-machines-that-invoke-each-other", tmp_path)
         return tmp_path
 
     @pytest.mark.parametrize(

@@ -15,19 +15,19 @@ import pytest
 from cases.support import CASES, Command, text_of
 
 
-def test_automatic_transitions_that_chase_each_other_are_an_error(harelc: Command) -> None:
-    checked = harelc("check", "machine.stm", cwd=CASES / "07-automatic-cycle")
+def test_automatic_transitions_that_chase_each_other_are_an_error(harelc_in: Command) -> None:
+    checked = harelc_in("check", "machine.stm", cwd=CASES / "07-automatic-cycle")
 
     assert checked.returncode == 1
     assert "automatic_cycle" in checked.stdout + checked.stderr
 
 
-def test_a_cycle_that_depends_on_data_is_for_run_time(harelc: Command) -> None:
-    assert harelc("check", "data.stm", cwd=CASES / "07-automatic-cycle").returncode == 0
+def test_a_cycle_that_depends_on_data_is_for_run_time(harelc_in: Command) -> None:
+    assert harelc_in("check", "data.stm", cwd=CASES / "07-automatic-cycle").returncode == 0
 
 
-def test_crossing_a_region_is_an_error_at_both_targets(harelc: Command) -> None:
-    checked = harelc("check", "machine.stm", "--format", "json", cwd=CASES / "35-crossing-a-region")
+def test_crossing_a_region_is_an_error_at_both_targets(harelc_in: Command) -> None:
+    checked = harelc_in("check", "machine.stm", "--format", "json", cwd=CASES / "35-crossing-a-region")
     errors = [finding for finding in json.loads(checked.stdout) if finding["severity"] == "error"]
 
     assert checked.returncode == 1
@@ -51,10 +51,10 @@ class TestDigest:
     OTHER_MACHINE = "machine other { initial A  state A { timeout 5 }  final B success {}  from A to B on Timeout }"
 
     @pytest.fixture
-    def digest(self, harelc: Command, tmp_path: Path) -> Digest:
+    def digest(self, harelc_in: Command, tmp_path: Path) -> Digest:
         def digest(text: str, name: str = "machine.stm", encoding: str = "utf-8") -> str:
             (tmp_path / name).write_bytes(text.encode(encoding))
-            lines = [line.split() for line in harelc("hash", name, cwd=tmp_path).stdout.splitlines()]
+            lines = [line.split() for line in harelc_in("hash", name, cwd=tmp_path).stdout.splitlines()]
             return next(value for machine, _, value in lines if machine == "order")
 
         return digest
@@ -100,22 +100,22 @@ class TestNames:
     TEMPLATE = 'event Go {}\nmachine m {\n initial "N"\n state "N" {}\n final D success {}\n from "N" to D on Go\n}\n'
 
     @pytest.mark.parametrize("name", ["a.b", "a/b", "a:b", "a\\nb", "a\\u0000b", "", " a", "a ", "x" * 129], ids=ascii)
-    def test_separators_and_control_characters_are_refused(self, harelc: Command, tmp_path: Path, name: str) -> None:
+    def test_separators_and_control_characters_are_refused(self, harelc_in: Command, tmp_path: Path, name: str) -> None:
         (tmp_path / "m.stm").write_text(self.TEMPLATE.replace('"N"', f'"{name}"'), encoding="utf-8")
-        checked = harelc("check", ".", cwd=tmp_path)
+        checked = harelc_in("check", ".", cwd=tmp_path)
 
         assert checked.returncode == 1
         assert "bad_name" in checked.stdout + checked.stderr
         assert "Traceback" not in checked.stderr
 
-    def test_two_states_with_one_path_cannot_be_written(self, harelc: Command) -> None:
-        checked = harelc("check", "machine.stm", cwd=CASES / "18-names-with-separators")
+    def test_two_states_with_one_path_cannot_be_written(self, harelc_in: Command) -> None:
+        checked = harelc_in("check", "machine.stm", cwd=CASES / "18-names-with-separators")
 
         assert checked.returncode == 1
         assert "bad_name" in checked.stdout + checked.stderr
 
-    def test_all_else_is_fine_and_no_comment_begins_in_a_string(self, harelc: Command) -> None:
-        checked = harelc("check", "fine.stm", cwd=CASES / "18-names-with-separators")
+    def test_all_else_is_fine_and_no_comment_begins_in_a_string(self, harelc_in: Command) -> None:
+        checked = harelc_in("check", "fine.stm", cwd=CASES / "18-names-with-separators")
 
         assert (checked.returncode, checked.stderr) == (0, "")
 
@@ -131,59 +131,59 @@ class TestLineEnds:
         "bom": TEXT.encode("utf-8-sig"),
     }
 
-    def test_the_module_is_the_same(self, harelc: Command, tmp_path: Path) -> None:
+    def test_the_module_is_the_same(self, harelc_in: Command, tmp_path: Path) -> None:
         modules = set()
         for name, data in self.FILES.items():
             (tmp_path / name).mkdir()
             (tmp_path / name / "order.stm").write_bytes(data)
-            assert harelc("build", ".", "-o", "out", cwd=tmp_path / name).returncode == 0
+            assert harelc_in("build", ".", "-o", "out", cwd=tmp_path / name).returncode == 0
             modules.add((tmp_path / name / "out" / "order.py").read_bytes())
 
         assert len(modules) == 1
         assert b"\r" not in modules.pop()
 
-    def test_a_checkout_that_turned_the_module_into_crlf_is_not_stale(self, harelc: Command, tmp_path: Path) -> None:
+    def test_a_checkout_that_turned_the_module_into_crlf_is_not_stale(self, harelc_in: Command, tmp_path: Path) -> None:
         (tmp_path / "order.stm").write_bytes(self.FILES["lf"])
-        harelc("build", ".", "-o", "out", cwd=tmp_path)
+        harelc_in("build", ".", "-o", "out", cwd=tmp_path)
         module = tmp_path / "out" / "order.py"
         module.write_bytes(module.read_bytes().replace(b"\n", b"\r\n"))
 
-        assert harelc("build", "--check", ".", "-o", "out", cwd=tmp_path).returncode == 0
+        assert harelc_in("build", "--check", ".", "-o", "out", cwd=tmp_path).returncode == 0
 
 
 class TestImports:
     """Contents decide what is stale, through all imports."""
 
     @pytest.fixture
-    def project(self, harelc: Command, tmp_path: Path) -> Path:
+    def project(self, harelc_in: Command, tmp_path: Path) -> Path:
         for file in (CASES / "25-an-import-changes").glob("*.stm"):
             shutil.copy(file, tmp_path)
-        assert harelc("build", ".", "-o", "out", cwd=tmp_path).returncode == 0
+        assert harelc_in("build", ".", "-o", "out", cwd=tmp_path).returncode == 0
         return tmp_path
 
     def test_a_change_in_an_import_s_import_makes_only_what_needs_it_stale(
-        self, harelc: Command, project: Path
+        self, harelc_in: Command, project: Path
     ) -> None:
         order, other, base = project / "out" / "order.py", project / "out" / "other.py", project / "base.stm"
         first, untouched = order.read_bytes(), other.stat().st_mtime_ns
         base.write_text(base.read_text().replace("100", "200"))
-        checked = harelc("build", "--check", ".", "-o", "out", cwd=project)
+        checked = harelc_in("build", "--check", ".", "-o", "out", cwd=project)
 
         assert checked.returncode == 1
         assert "order.py" in checked.stdout + checked.stderr
         assert "other.py" not in checked.stdout + checked.stderr
-        assert harelc("build", ".", "-o", "out", cwd=project).returncode == 0
+        assert harelc_in("build", ".", "-o", "out", cwd=project).returncode == 0
         assert order.read_bytes() != first
         assert other.stat().st_mtime_ns == untouched
 
-    def test_an_old_text_with_an_old_time_stamp_is_noticed(self, harelc: Command, project: Path) -> None:
+    def test_an_old_text_with_an_old_time_stamp_is_noticed(self, harelc_in: Command, project: Path) -> None:
         order, other, base = project / "out" / "order.py", project / "out" / "other.py", project / "base.stm"
         first, untouched, old = order.read_bytes(), other.stat().st_mtime_ns, base.read_text()
         base.write_text(old.replace("100", "200"))
-        harelc("build", ".", "-o", "out", cwd=project)
+        harelc_in("build", ".", "-o", "out", cwd=project)
         base.write_text(old)
         os.utime(base, (1, 1))
-        harelc("build", ".", "-o", "out", cwd=project)
+        harelc_in("build", ".", "-o", "out", cwd=project)
 
         assert order.read_bytes() == first
         assert other.stat().st_mtime_ns == untouched
@@ -232,9 +232,9 @@ class TestDeepAndLong:
             pytest.param(side_by_side(1000), id="1000-states"),
         ],
     )
-    def test_it_builds_and_its_module_is_read(self, harelc: Command, tmp_path: Path, source: str) -> None:
+    def test_it_builds_and_its_module_is_read(self, harelc_in: Command, tmp_path: Path, source: str) -> None:
         (tmp_path / "m.stm").write_text(source)
-        built = harelc("build", "m.stm", "-o", "out", cwd=tmp_path)
+        built = harelc_in("build", "m.stm", "-o", "out", cwd=tmp_path)
 
         assert (built.returncode, built.stderr) == (0, "")
         program = (
@@ -253,9 +253,9 @@ class TestDeepAndLong:
             pytest.param("machine m " + "{" * 10_000, id="10000-braces"),
         ],
     )
-    def test_it_is_refused_with_a_place(self, harelc: Command, tmp_path: Path, source: str) -> None:
+    def test_it_is_refused_with_a_place(self, harelc_in: Command, tmp_path: Path, source: str) -> None:
         (tmp_path / "m.stm").write_text(source)
-        checked = harelc("check", "m.stm", "--format", "json", cwd=tmp_path)
+        checked = harelc_in("check", "m.stm", "--format", "json", cwd=tmp_path)
         findings = json.loads(checked.stdout)
 
         assert checked.returncode == 1
@@ -263,9 +263,9 @@ class TestDeepAndLong:
         assert {finding["code"] for finding in findings} <= {"too_deep", "syntax_error"}
         assert all(finding["line"] >= 1 for finding in findings)
 
-    def test_thousands_of_nots_give_a_result_or_a_finding(self, harelc: Command, tmp_path: Path) -> None:
+    def test_thousands_of_nots_give_a_result_or_a_finding(self, harelc_in: Command, tmp_path: Path) -> None:
         (tmp_path / "m.stm").write_text(guarded("not " * 5000 + "n == 1"))
-        built = harelc("build", "m.stm", "-o", "out", cwd=tmp_path)
+        built = harelc_in("build", "m.stm", "-o", "out", cwd=tmp_path)
 
         assert built.returncode in (0, 1)
         assert "Traceback" not in built.stderr
