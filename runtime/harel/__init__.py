@@ -40,8 +40,12 @@ from .versions import definition_registry
 
 if TYPE_CHECKING:
     from .aio import AsyncDurableRunner
+    from .archive import JsonlArchive
     from .dsl import definition_from_dsl, definition_from_dsl_file, render, validate, validate_or_raise
+    from .idempotency import DictIdempotency, IdempotencyBackend, idempotent
+    from .observe import ObservedStore, Step
     from .published import publish_definitions
+    from .purging import purge_finished
     from .runner import DurableRunner
     from .stm import Stm
     from .stores.memory import DictStore
@@ -49,13 +53,20 @@ if TYPE_CHECKING:
 
 _LAZY = {
     "AsyncDurableRunner": "aio",
+    "DictIdempotency": "idempotency",
     "DictStore": "stores.memory",
     "DurableRunner": "runner",
+    "IdempotencyBackend": "idempotency",
+    "JsonlArchive": "archive",
+    "ObservedStore": "observe",
     "SqliteStore": "stores.sqlite",
+    "Step": "observe",
     "Stm": "stm",
     "definition_from_dsl": "dsl",
     "definition_from_dsl_file": "dsl",
+    "idempotent": "idempotency",
     "publish_definitions": "published",
+    "purge_finished": "purging",
     "render": "dsl",
     "validate": "dsl",
     "validate_or_raise": "dsl",
@@ -67,6 +78,7 @@ __all__ = [
     "Definition",
     "DefinitionChanged",
     "DefinitionNotLoaded",
+    "DictIdempotency",
     "DictStore",
     "DslError",
     "DurableRunner",
@@ -78,7 +90,10 @@ __all__ = [
     "ExecutionSuspended",
     "ExpressionError",
     "HarelError",
+    "IdempotencyBackend",
     "Issue",
+    "JsonlArchive",
+    "ObservedStore",
     "PurgeRefused",
     "RecordTooLarge",
     "ResolveError",
@@ -86,6 +101,7 @@ __all__ = [
     "SettlingLimit",
     "SqliteStore",
     "Status",
+    "Step",
     "Stm",
     "StoreConflict",
     "StoreError",
@@ -96,7 +112,9 @@ __all__ = [
     "definition_from_dsl",
     "definition_from_dsl_file",
     "definition_registry",
+    "idempotent",
     "publish_definitions",
+    "purge_finished",
     "render",
     "validate",
     "validate_or_raise",

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from .control import Archive, as_archive
+from .archive import Archive, as_archive
 from .errors import StoreConflict
 from .event import Event
 from .execution import Execution

@@ -10,22 +10,20 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from . import engine
+from .archive import Archive
 from .definition import Definition
 from .draft import Draft
 from .driver import ATTEMPTS, Driver, Outgoing
 from .engine import Delivery
-from .errors import DefinitionChanged, DefinitionNotLoaded, ExecutionNotFound, PurgeRefused, StoreConflict
+from .errors import DefinitionChanged, DefinitionNotLoaded, ExecutionNotFound, StoreConflict
 from .execution import Execution, Status
 from .jobs import Job, Pause, StoreCall, load
 from .program import Program
+from .purging import purge_tree
 from .relay import Relay
 from .stores.protocol import Effects
-
-Archive = Callable[[Execution], None]
-"""Keeps a copy of an execution before a purge deletes it."""
 
 Change = Callable[[Execution], Job[tuple[Draft, Effects] | None]]
 """What a command makes of a record: the draft and its effects, or `None` for nothing."""
@@ -144,26 +142,7 @@ class Control:
         Raises:
             PurgeRefused: not a root, or a member of the tree has not ended; nothing was deleted.
         """
-        root: Execution = yield StoreCall("load", (execution_id,))
-        if root.parent_id is not None:
-            raise PurgeRefused(f"execution {execution_id!r} belongs to {root.root_id!r}: purge that one")
-        ids: list[str] = yield StoreCall("ids_with_prefix", (f"{execution_id}/",))
-        tree = [root]
-        for child_id in ids:
-            try:
-                tree.append((yield StoreCall("load", (child_id,))))
-            except ExecutionNotFound:
-                continue
-        live = [member for member in tree if not member.status.ended]
-        if live:
-            named = ", ".join(f"{member.id!r} is {member.status.name}" for member in live[:3])
-            raise PurgeRefused(
-                f"execution {execution_id!r} is not finished: {named}; end it first (cancel or terminate)"
-            )
-        for member in tree if archive else ():
-            assert archive is not None
-            archive(member)
-        yield StoreCall("purge", ([*ids, execution_id],))
+        yield from purge_tree(execution_id, archive)
 
     # --- how every command writes
 
@@ -226,11 +205,3 @@ def _check_redrive(execution: Execution, program: Program, target_path: str) -> 
     if scope != execution.region:
         runs = f"the region {scope!r} of it" if scope else "the machine itself"
         raise ValueError(f"{target_path!r} is run by {runs}, not by execution {execution.id!r}")
-
-
-def as_archive(archive: Any) -> Archive | None:
-    """An archiver as a function: `JsonlArchive`, anything with `write(execution)`, a function, or nothing."""
-    if archive is None:
-        return None
-    write: Archive = archive if callable(archive) else archive.write
-    return write

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from .control import Archive, Control, as_archive
+from .archive import Archive, as_archive
+from .control import Control
 from .declarations import check_event_id, check_execution_id, seed_context
 from .driver import Driver, Settings
 from .errors import ResolveError

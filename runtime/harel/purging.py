@@ -1,0 +1,181 @@
+"""Purging: deleting finished trees of executions, archived first (runtime.md section 3, edges.md, Meaning).
+
+`purge_tree` is the job behind `purge`; `purge_finished` goes through a whole store. Neither needs a machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from .archive import Archive, as_archive
+from .errors import ExecutionNotFound, PurgeRefused
+from .execution import Execution, Status
+from .jobs import Job, StoreCall
+from .stores.protocol import Page, Store
+
+T = TypeVar("T")
+
+FINISHED = (Status.DONE, Status.CANCELLED)
+"""The statuses of a root that may be purged; a `FAILED` one can still be redriven."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A root that was old enough and is kept all the same, and why, in one line."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeReport:
+    """What `purge_finished` did.
+
+    Attributes:
+        purged: the ids of the roots that were deleted with their trees; with `dry_run`, that would have been.
+        executions: how many executions these trees have altogether.
+        kept: the roots whose tree has a live or `FAILED` member.
+        dry_run: nothing was deleted.
+    """
+
+    purged: tuple[str, ...] = ()
+    executions: int = 0
+    kept: tuple[Kept, ...] = ()
+    dry_run: bool = False
+
+
+def purge_tree(execution_id: str, archive: Archive | None) -> Job[int]:
+    """Delete a finished root with its whole tree, each execution archived first; how many executions that were.
+
+    Raises:
+        ExecutionNotFound: there is no such execution.
+        PurgeRefused: it is no root, or a member of the tree has not ended; nothing was deleted.
+    """
+    tree = yield from finished_tree(execution_id)
+    for member in tree if archive else ():
+        assert archive is not None
+        archive(member)
+    yield StoreCall("purge", ([member.id for member in reversed(tree)],))
+    return len(tree)
+
+
+def finished_tree(execution_id: str) -> Job[list[Execution]]:
+    """A root and everything below it, all of it ended. Raises as `purge_tree`."""
+    root: Execution = yield StoreCall("load", (execution_id,))
+    if root.parent_id is not None:
+        raise PurgeRefused(f"execution {execution_id!r} belongs to {root.root_id!r}: purge that one")
+    tree = [root]
+    ids: list[str] = yield StoreCall("ids_with_prefix", (f"{execution_id}/",))
+    for child_id in ids:
+        try:
+            tree.append((yield StoreCall("load", (child_id,))))
+        except ExecutionNotFound:
+            continue
+    live = [member for member in tree if not member.status.ended]
+    if live:
+        named = ", ".join(f"{member.id!r} is {member.status.name}" for member in live[:3])
+        raise PurgeRefused(f"execution {execution_id!r} is not finished: {named}; end it first (cancel or terminate)")
+    return tree
+
+
+def purge_finished(
+    store: Store,
+    *,
+    older_than: float,
+    statuses: Iterable[Status | str] = FINISHED,
+    archive: Any = None,
+    limit: int | None = None,
+    dry_run: bool = False,
+    clock: Callable[[], float] = time.time,
+) -> PurgeReport:
+    """Delete the trees whose root ended more than `older_than` seconds ago.
+
+    A tree with a live or `FAILED` member is left and reported. Each tree goes in one piece; stopping in the middle
+    and calling again is safe.
+
+    Args:
+        older_than: seconds since the root's `finished_at`, 0 or more.
+        statuses: of the roots, out of `DONE` and `CANCELLED`.
+        archive: gets every execution before it is deleted: a `JsonlArchive`, or any function of an execution.
+        limit: delete at most so many trees.
+        dry_run: delete and archive nothing, and report what would be.
+        clock: epoch seconds; that of the runners.
+
+    Raises:
+        ValueError: an argument cannot be used; nothing was deleted. What the archive raises ends the purge; the tree
+            it was raised for is still there.
+    """
+    return _perform(store, purge_finished_job(clock(), older_than, statuses, as_archive(archive), limit, dry_run))
+
+
+def purge_finished_job(
+    now: float,
+    older_than: float,
+    statuses: Iterable[Status | str],
+    archive: Archive | None,
+    limit: int | None,
+    dry_run: bool,
+) -> Job[PurgeReport]:
+    """`purge_finished` as a job, for any runner; `now` is epoch seconds."""
+    wanted = _checked(older_than, statuses, limit)
+    purged: list[str] = []
+    kept: list[Kept] = []
+    executions = 0
+    for status in wanted:
+        cursor: str | None = None
+        while True:
+            page: Page = yield StoreCall("list_executions", (status, None, True, 100, cursor))
+            for root in page.items:
+                if limit is not None and len(purged) >= limit:
+                    return PurgeReport(tuple(purged), executions, tuple(kept), dry_run)
+                if root.finished_at is None or root.finished_at > now - older_than:
+                    continue
+                try:
+                    if dry_run:
+                        executions += len((yield from finished_tree(root.id)))
+                    else:
+                        executions += yield from purge_tree(root.id, archive)
+                except ExecutionNotFound:
+                    continue  # another process has purged it meanwhile
+                except PurgeRefused as refused:
+                    kept.append(Kept(root.id, str(refused)))
+                else:
+                    purged.append(root.id)
+            cursor = page.cursor
+            if cursor is None:
+                break
+    return PurgeReport(tuple(purged), executions, tuple(kept), dry_run)
+
+
+def _checked(older_than: float, statuses: Iterable[Status | str], limit: int | None) -> tuple[Status, ...]:
+    names = [statuses] if isinstance(statuses, str) else list(statuses)
+    wanted = tuple(status for status in FINISHED if status in names)
+    if not wanted or any(name not in FINISHED for name in names):
+        given = ", ".join(Status(name).name if name in list(Status) else repr(name) for name in names) or "none"
+        raise ValueError(f"statuses are {given}; only roots that are DONE or CANCELLED can be purged")
+    if not older_than >= 0:
+        raise ValueError(f"older_than is {older_than!r}; it is a number of seconds, 0 or more")
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit is {limit!r}; it is a whole number, at least 1")
+    return wanted
+
+
+def _perform(store: Store, job: Job[T]) -> T:
+    """Do a job that calls nothing but the store."""
+    result: Any = None
+    error: Exception | None = None
+    while True:
+        try:
+            request = job.send(result) if error is None else job.throw(error)
+        except StopIteration as done:
+            value: T = done.value
+            return value
+        assert isinstance(request, StoreCall)
+        result, error = None, None
+        try:
+            result = getattr(store, request.method)(*request.args)
+        except Exception as raised:
+            error = raised
