@@ -16,6 +16,7 @@ from harel.errors import StoreConflict, StoreFormatError, StoreUnavailable
 from harel.schema import sql_schema
 from harel.stores.protocol import Effects, Processed, Store, Timer
 from harel.stores.sqlite import SqliteStore
+from harel.stores.sqlite_connections import problem
 from harel.stores.sqlite_statements import Statements
 from harel.testing import StoreContract
 from harel.testing.store_contract import FOREVER, a_message, an_order, every_effect, traces_of_effects
@@ -225,6 +226,36 @@ def test_a_read_only_database_is_unavailable(path: Path, monkeypatch: pytest.Mon
         SqliteStore(path).commit(an_order(version=2), 1, Effects())
 
 
+@pytest.mark.parametrize(
+    ("code", "kind", "message"),
+    [
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, StoreUnavailable, "locked by another connection"),
+        (sqlite3.SQLITE_LOCKED, StoreUnavailable, "locked by another connection"),
+        (sqlite3.SQLITE_CORRUPT, StoreFormatError, "is damaged (odd); restore it from a backup"),
+        (sqlite3.SQLITE_NOTADB, StoreFormatError, "is not an SQLite database"),
+        (sqlite3.SQLITE_READONLY_DIRECTORY, StoreUnavailable, "make the file and its folder writable"),
+        (sqlite3.SQLITE_CANTOPEN, StoreUnavailable, "check the permissions of the file"),
+        (sqlite3.SQLITE_IOERR_FSYNC, StoreUnavailable, "/orders.db': odd"),
+    ],
+)
+def test_what_sqlite_says_becomes_one_clear_error(path: Path, code: int, kind: type[Exception], message: str) -> None:
+    error = sqlite3.OperationalError("odd")
+    error.sqlite_errorcode = code
+    meaning = problem(error, str(path))
+
+    assert type(meaning) is kind
+    assert message in str(meaning)
+
+
+def test_tables_that_are_dropped_under_a_running_store_are_named(path: Path) -> None:
+    store = SqliteStore(path)
+    store.create(an_order(), Effects())
+    sqlite3.connect(path).execute("DROP TABLE harel_execution")
+
+    with pytest.raises(StoreFormatError, match=r"has not got its tables \(no such table: harel_execution\)"):
+        store.load("order-1")
+
+
 # --- the schema
 
 
@@ -410,7 +441,7 @@ def test_a_step_is_one_select_and_one_transaction(path: Path, statements: list[s
     store.commit(an_order(version=2), 1, Effects(processed=Processed("e-1", 1.0, 1)))
 
     assert [statement.split(" ")[0] for statement in statements] == [
-        "SELECT", "BEGIN", "UPDATE", "UPDATE", "INSERT", "COMMIT",
+        "SELECT", "BEGIN", "UPDATE", "INSERT", "COMMIT",
     ]  # fmt: skip
 
 

@@ -94,15 +94,13 @@ class _SqliteMethods:
 
     def commit(self, execution: Execution, expected_version: int, effects: Effects) -> None:
         """See `Store.commit`."""
-        row = execution.id, expected_version, execution.version, self._record(execution)
-        status = execution.id, execution.status.value
+        row = execution.id, expected_version, execution.version, self._record(execution), execution.status.value
         writes = self._writes(execution, effects)
 
         def write(connection: sqlite3.Connection) -> None:
-            if connection.execute(self._sql.replace, row).rowcount != 1:
-                exists = connection.execute(self._sql.load, (execution.id,)).fetchall()
+            if not any(connection.execute(sql, row).rowcount for sql in (self._sql.replace, self._sql.replace_status)):
+                exists = fetched(connection, self._sql.load, (execution.id,))
                 raise StoreConflict(execution.id, expected_version, None if exists else "it is gone")
-            connection.execute(self._sql.set_status, status)
             _run(connection, writes)
 
         self._write(write)

@@ -27,9 +27,13 @@ class Statements:
             f"INSERT INTO {execution} (id, version, status, definition_id, is_root, record) "
             "VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
         )
-        self.replace = f"UPDATE {execution} SET version = ?3, record = ?4 WHERE id = ?1 AND version = ?2"
-        # Apart from `replace`, for an index is only written by the steps that change the status.
-        self.set_status = f"UPDATE {execution} SET status = ?2 WHERE id = ?1 AND status <> ?2"
+        # First as if the status stayed, which writes no index; then with a new status, which does.
+        self.replace = (
+            f"UPDATE {execution} SET version = ?3, record = ?4 WHERE id = ?1 AND version = ?2 AND status = ?5"
+        )
+        self.replace_status = (
+            f"UPDATE {execution} SET version = ?3, record = ?4, status = ?5 WHERE id = ?1 AND version = ?2"
+        )
         self.is_processed = f"SELECT 1 FROM {processed} WHERE execution_id = ?1 AND event_id = ?2"
         self.remember = (
             f"INSERT OR REPLACE INTO {processed} (execution_id, event_id, number, at) VALUES (?1, ?2, ?3, ?4)"
