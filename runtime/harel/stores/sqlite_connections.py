@@ -229,8 +229,9 @@ class FileConnections:
     def close(self) -> None:
         """Close the idle connections; the next use opens new ones."""
         idle = self._here().idle
-        while idle:
-            idle.pop().close()
+        with suppress(IndexError):
+            while True:
+                idle.pop().close()
 
     def _here(self) -> _Process:
         process = self._process
@@ -261,7 +262,7 @@ class MemoryConnection:
         self._pid = os.getpid()
         self._lock = threading.RLock()
         self._connection = opening.connect()
-        self._finalizer = weakref.finalize(self, self._connection.close)
+        weakref.finalize(self, self._connection.close)
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """See `Connections.read`."""
