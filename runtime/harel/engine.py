@@ -609,7 +609,6 @@ class _Step:
             yield from self._settle()
         except _Raised as second:
             self.active = second.level
-            self.execution.context["_error"] = {"type": second.type, "message": second.message}
             self._fail(second, f"{second.text} (while recovering from {raised.text})")
 
     def _fail(self, raised: _Raised, text: str) -> None:
