@@ -4,8 +4,8 @@
     python examples/order_app.py FOLDER send ORDER EVENT-ID KIND [JSON]
     python examples/order_app.py FOLDER sweep
 
-FOLDER holds the SQLite file and the bank's ledger. `--now SECONDS` sets the clock, `--die-after ACTION` kills the process
-right after that action has run and before its step is committed: how a power cut looks to the order.
+FOLDER holds the SQLite file and the bank's ledger. `--now SECONDS` sets the clock, `--die-after ACTION` kills the
+process right after that action has run and before its step is committed: how a power cut looks to the order.
 """
 
 from __future__ import annotations

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 
 from harel.issue import Issue, Note
 
-from .cache import Entry, Key, Made, fingerprint, load, save, text_hash
+from .cache import Entry, Key, Made, file_hash, fingerprint, load, save, text_hash
 from .outputs import diagram_file, origin, read_output, write_atomically
 from .pool import each
 from .project import Job, Plan, relative, shown
-from .reading import Unreadable, source_from_bytes
 
 if TYPE_CHECKING:
     from .translate import Module, Translation
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file to write, or to remove where `new` is `None`, and why. `old` is its text now, `None` where it is missing."""
+    """A file to write, or to remove where `new` is `None`, and why. `old` is its text now, `None` where it is not."""
 
     path: Path
     reason: str
@@ -187,23 +186,14 @@ def _reason(job: Job, entry: Entry, compiler: str) -> str | None:
         return "made by another harelc"
     if entry.name != job.name:
         return f"made from {entry.name}"
-    changed = [name for name, known in entry.inputs.items() if _input_hash(job.root / name) != known]
+    changed = [name for name, known in entry.inputs.items() if file_hash(job.root / name) != known]
     if changed:
         return f"{', '.join(changed)} changed"
     if entry.made and job.diagrams != any(made.file.endswith(".mmd") for made in entry.made):
         return "diagrams were switched"
-    for made in entry.made:
-        text = read_output(job.output / made.file)
-        if text is None or text_hash(text) != made.hash:
-            return "edited by hand"
+    if any(file_hash(job.output / made.file) != made.hash for made in entry.made):
+        return "edited by hand"
     return None
-
-
-def _input_hash(path: Path) -> str | None:
-    try:
-        return text_hash(source_from_bytes(path.read_bytes(), path.name).text)
-    except (OSError, Unreadable):
-        return None
 
 
 # --- what it comes to

@@ -1,13 +1,14 @@
 """What earlier builds made, and from what: so that a build compiles only what changed (build.md section 4).
 
-Contents decide, never time stamps: an entry holds hashes of the source, of everything it imports, and of the files made.
-The cache is one file that may be deleted, damaged or written by two builds at once: whatever it says is compared with the
-disk before it is believed, and what cannot be read counts as absent.
+Contents decide, never time stamps: an entry holds hashes of the source, of everything it imports, and of the files
+made. The cache is one file that may be deleted, damaged or written by two builds at once: whatever it says is compared
+with the disk before it is believed, and what cannot be read counts as absent.
 """
 
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -59,12 +60,24 @@ Key = tuple[str, str]
 
 
 def text_hash(text: str) -> str:
-    """A hash of a text."""
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    """A hash of a text, whatever its line ends."""
+    return _hash(text.encode("utf-8", "surrogatepass"))
+
+
+def file_hash(path: Path) -> str | None:
+    """`text_hash` of a file's text; a byte order mark does not count. `None` where it cannot be read."""
+    try:
+        return _hash(path.read_bytes().removeprefix(BOM_UTF8))
+    except OSError:
+        return None
+
+
+def _hash(data: bytes) -> str:
+    return sha256(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")).hexdigest()
 
 
 def fingerprint() -> str:
-    """A hash of all that decides what a source becomes: this package's code and grammar, the templates, black, the format."""
+    """A hash of all that decides what a source becomes: this package's code and grammar, the templates, black."""
     package = Path(__file__).parent
     beside = package.parent / "templates"
     folders = [package, *([beside] if not (package / "templates").is_dir() and beside.is_dir() else [])]
@@ -129,5 +142,9 @@ def _issue_data(issue: Issue) -> list[Any]:
 
 
 def _read_issue(data: Any) -> Issue:
-    *fields, notes = data
-    return Issue(*fields, tuple(Note(*note) for note in notes))
+    file, line, column, end_line, end_column, code, severity, message, hint, notes = data
+    return Issue(
+        *(str(file), int(line), int(column), int(end_line), int(end_column), str(code), str(severity), str(message)),
+        hint=None if hint is None else str(hint),
+        notes=tuple(Note(*note) for note in notes),
+    )

@@ -166,7 +166,7 @@ def render(file: Path, machine: str | None, form: str) -> int:
 @click.option("--seed", metavar="JSON", default="{}", help="The context to start with.")
 @click.option("--advance", metavar="SECONDS", type=float, default=0.0, help="Then let so much time pass.")
 def run(file: Path, machine: str | None, events: tuple[str, ...], seed: str, advance: float) -> int:
-    """Drive a machine in memory and print one line per step. Handlers are not called; a selector takes its first branch.
+    """Drive a machine in memory, one line per step. No handler is called; a selector takes its first branch.
 
     \b
     Example:

@@ -1,7 +1,7 @@
 """How the command meets its surroundings: streams, colours, signals and exit statuses (build.md section 1).
 
-Whatever happens ends in a status and at most a few lines on standard error, never in a traceback. What a command does is
-`cli.py`'s subject; nothing here knows sources or machines.
+Whatever happens ends in a status and at most a few lines on standard error, never in a traceback. What a command does
+is `cli.py`'s subject; nothing here knows sources or machines.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import TextIO
 
 import click
@@ -36,20 +38,19 @@ def run(command: Callable[[], int]) -> int:
         sys.stdout.flush()
     except click.ClickException as error:
         return _end(error.exit_code, error.show)
-    except Refusal as error:
-        return _end(WRONG_USE, lambda: complain(str(error)))
     except (KeyboardInterrupt, click.Abort):
         return _end(INTERRUPTED)
     except BrokenPipeError:
         return _end(PIPE_CLOSED)
+    except Refusal as refusal:
+        return _end(WRONG_USE, partial(complain, str(refusal)))
     except OSError as error:
-        reason = describe(error)
-        return _end(WRONG_USE, lambda: complain(reason))
+        return _end(WRONG_USE, partial(complain, describe(error)))
     except Exception as error:
         if os.environ.get("HARELC_DEBUG"):
             raise
-        text = " ".join(f"{type(error).__name__}: {error}".split())
-        return _end(WRONG_USE, lambda: complain(f"internal error: {text} (HARELC_DEBUG=1 shows where; please report it)"))
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        return _end(WRONG_USE, partial(complain, f"internal error: {what} (HARELC_DEBUG=1 shows where)"))
     return status
 
 
@@ -70,7 +71,7 @@ def has_colour(stream: TextIO) -> bool:
 
 
 def _prepare_streams() -> None:
-    """UTF-8 with plain line ends in pipes and files, whatever the locale; a character that a terminal lacks is escaped."""
+    """UTF-8 with plain line ends in pipes and files, whatever the locale; what a terminal cannot show is escaped."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             if stream.isatty():
@@ -79,17 +80,20 @@ def _prepare_streams() -> None:
                 stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
-def _end(status: int, last_words: Callable[[], None] = lambda: None) -> int:
+def _end(status: int, last_words: Callable[[], None] | None = None) -> int:
     """The status after the last words; what cannot be written any more is dropped, so that the exit stays silent."""
-    for stream, speak in ((sys.stdout, lambda: None), (sys.stderr, last_words)):
-        try:
-            speak()
-            stream.flush()
-        except OSError:
-            _drain(stream)
+    _finish(sys.stdout, sys.stdout.flush)
+    _finish(sys.stderr, last_words or sys.stderr.flush)
     return status
 
 
+def _finish(stream: TextIO, write: Callable[[], None]) -> None:
+    try:
+        write()
+    except OSError:
+        _drain(stream)
+
+
 def _drain(stream: TextIO) -> None:
-    with open(os.devnull, "w") as nowhere:
+    with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())

@@ -1,9 +1,9 @@
 """Which sources a command is about, where their project begins, and where their modules go (build.md sections 1 and 3).
 
-A project is marked by a `pyproject.toml`, or by a `.git` where there is none; one with `[tool.harelc]` wins over nearer ones
-without. Inside it a source is known by its path from there, so that the bytes of a module do not depend on the folder a
-build was started in. Where nothing marks a project a source is known by its file name alone. Nothing is compiled or
-written here.
+A project is marked by a `pyproject.toml`, or by a `.git` where there is none; one with `[tool.harelc]` wins over nearer
+ones without. Inside it a source is known by its path from there, so that the bytes of a module do not depend on the
+folder a build was started in. Where nothing marks a project a source is known by its file name alone. Nothing is
+compiled or written here.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ SUFFIX = ".stm"
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A folder that imports may not leave, and its settings. `marked` tells a project from a folder that nothing marks."""
+    """A folder that imports may not leave, and its settings. `marked`: something says that it is a project."""
 
     root: Path
     marked: bool
-    settings: Settings = Settings()
+    settings: Settings
 
     def name_of(self, source: Path) -> str:
         """The name by which generated files know a source; `/` on every platform."""
@@ -34,7 +34,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One source to build: where it is, its name in what is made of it, the folder that takes that, and whether diagrams."""
+    """One source to build: where it is, its name in what is made of it, the folder for that, and whether diagrams."""
 
     source: Path
     name: str
@@ -77,17 +77,18 @@ def find_project(start: Path) -> Project:
         elif (folder / ".git").exists():
             marker = marker or folder
     if marker:
-        return Project(marker, True)
+        return Project(marker, True, Settings())
     here = Path.cwd()
     folder = start if start.is_dir() else start.parent
-    return Project(here if folder.is_relative_to(here) else folder, False)
+    return Project(here if folder.is_relative_to(here) else folder, False, Settings())
 
 
 def plan(paths: Sequence[Path], output: Path | None) -> Plan:
     """What `harelc build` is to do: the given paths or the settings' sources, into the given folder or the settings'.
 
     Raises:
-        Refusal: nothing says what to build, a path does not exist, or there is no source in any of them.
+        Refusal: nothing says what to build, a path does not exist, there is no source in any of them, or the output
+            is no folder.
     """
     project = find_project(Path.cwd())
     targets = project.settings.targets
@@ -98,13 +99,15 @@ def plan(paths: Sequence[Path], output: Path | None) -> Plan:
         targets = tuple(Target(target.sources, output, target.diagrams) for target in targets)
     if not targets:
         raise Refusal(f"nothing says what to build: give a path, or set `sources` under [tool.harelc] in {FILE}")
-    jobs: dict[tuple[str, Path], Job] = {}
+    jobs: dict[tuple[Path, Path], Job] = {}
     for target in targets:
+        if target.output and target.output.exists() and not target.output.is_dir():
+            raise Refusal(f"{shown(target.output)}: modules go to a folder, and this is none")
         for source in find_sources(target.sources):
             folder = Path(os.path.abspath(target.output)) if target.output else source.parent
             around = project if source.is_relative_to(project.root) else find_project(source)
             job = Job(source, around.name_of(source), around.root, folder, target.diagrams)
-            jobs.setdefault((os.path.realpath(source), folder), job)
+            jobs.setdefault((source, folder), job)
     if not jobs:
         searched = ", ".join(shown(source) for target in targets for source in target.sources)
         raise Refusal(f"there is no {SUFFIX} file in {searched}")
@@ -148,10 +151,10 @@ def _absent(path: Path) -> str:
     try:
         path.stat()
     except FileNotFoundError:
-        return f"{path}: there is no such file or folder"
+        return f"{shown(path)}: there is no such file or folder"
     except OSError as error:
-        return f"{path}: {error.strerror}"
-    return f"{path}: it is neither a file nor a folder"
+        return f"{shown(path)}: {error.strerror}"
+    return f"{shown(path)}: it is neither a file nor a folder"
 
 
 def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:

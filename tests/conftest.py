@@ -4,27 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from commands import Command, Result, environment
 
 from harelc.cli import main
-
-REPOSITORY = Path(__file__).parent.parent
-
-
-@dataclass(frozen=True)
-class Result:
-    """How a command ended: exit status, standard output, standard error."""
-
-    status: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Result]
 
 
 @pytest.fixture
@@ -38,7 +23,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def harelc(project: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+def harelc(project: Path, capsys: pytest.CaptureFixture[str]) -> Command:
     """`harelc(*arguments)` runs the command in the project, in this process."""
 
     def run(*arguments: str | Path) -> Result:
@@ -47,16 +32,17 @@ def harelc(project: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Comman
         captured = capsys.readouterr()
         return Result(status, captured.out, captured.err)
 
-    yield run
+    return run
 
 
 @pytest.fixture
 def harelc_process(project: Path) -> Command:
-    """`harelc_process(*arguments, input=…, env=…)` runs the command in the project, in a process of its own."""
+    """`harelc_process(*arguments, input=…, LC_ALL=…)` runs the command in the project, in a process of its own."""
 
-    def run(*arguments: str | Path, input: str = "", env: dict[str, str] | None = None) -> Result:
+    def run(*arguments: str | Path, input: str = "", **variables: str) -> Result:
         command = [sys.executable, "-m", "harelc", *map(str, arguments)]
-        done = subprocess.run(command, input=input, env=env, capture_output=True, text=True, encoding="utf-8", check=False)
+        env = environment(**variables)
+        done = subprocess.run(command, input=input, env=env, capture_output=True, encoding="utf-8", check=False)
         return Result(done.returncode, done.stdout, done.stderr)
 
     return run
