@@ -6,11 +6,15 @@ and the shape of effects, not what a transition is.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 from .execution import Armed, Child, Deferred, Execution, Status
 from .stores.protocol import Effects, Message, Processed, Spawn, SpawnBatch, Timer
+
+ID_LIMIT = 100
+"""How long an event id may be to stand in the ids of what its step sends."""
 
 
 class Draft:
@@ -85,7 +89,7 @@ class Draft:
         """Put a message in the outbox; without an id it gets one that is the same over attempts (edges.md, Meaning)."""
         number = len(self._emits)
         message_id = f"{self.execution.id}:{self.next_version}:{number}"
-        event_id = event_id or f"send:{self.execution.id}:{self.event_id}:{number}"
+        event_id = event_id or f"send:{self.execution.id}:{_short(self.event_id)}:{number}"
         self._emits.append(Message(message_id, self.execution.id, target, kind, dict(data), event_id))
 
     def spawn(self, spawns: list[Spawn]) -> None:
@@ -156,3 +160,8 @@ class Draft:
             event=self.event_kind,
             path_from=self.path_from,
         )
+
+
+def _short(step: str) -> str:
+    """The step's event id, or a digest of a long one: an event that answers an event that answered … stays bounded."""
+    return step if len(step) <= ID_LIMIT else hashlib.sha256(step.encode()).hexdigest()[:32]

@@ -19,7 +19,7 @@ from .archive import Archive, as_archive
 from .control import Control
 from .declarations import check_event_id, check_execution_id, seed_context
 from .driver import Driver, Settings
-from .errors import ResolveError
+from .errors import ContextError, EventError, ResolveError
 from .event import Event
 from .execution import Execution
 from .handlers import Handler, Handlers, Resolver
@@ -109,7 +109,10 @@ class RunnerBase:
         if event.id is not None:
             check_event_id(event.id)
         event_id = event.id if event.id is not None else uuid.uuid4().hex
-        copied = Event(event.kind, copy_json(event.data), event_id)
+        try:
+            copied = Event(event.kind, copy_json(event.data), event_id)
+        except ContextError as error:
+            raise EventError(f"event {event.kind}: {error}") from error
         return self._relay.process(execution_id, copied, event_id)
 
     def _refuse_own(self, execution_id: str) -> None:

@@ -173,6 +173,7 @@ def test_what_an_event_breaks_is_refused_before_anything_runs(store: DictStore, 
         (Event("Payed", {"amount": 1}), "Pay"),
         (Event("Pay"), "amount"),
         (Event("Pay", {"amount": True}), "amount"),
+        (Event("Pay", {"amount": 1, "tags": {1, 2}}), "tags: set is not a JSON value"),
         (Event("Cancel"), "cancel"),
         (Event("Pay", {"amount": 1}, id="start"), "start"),
         (Event("Pay", {"amount": 1}, id="timeout:Cart:1"), "timeout:"),
@@ -307,6 +308,27 @@ def test_an_action_sends_another_execution_an_event_once(store: DictStore, till:
 
     assert store.load(other.id).outcome == "success"
     assert store.pending_outbox() == []
+
+
+def test_ids_of_answers_to_answers_stay_short(store: DictStore, till: Till) -> None:
+    source = """
+    event Ping {}
+    machine order {
+      context { left: int = 50 }
+      initial A
+      state A {}
+      state B { on enter charge }
+      from A to B on Ping set context.left = context.left - 1
+      from B to A
+    }
+    """
+    runner = start(store, till, source)
+    till.then = lambda stm: stm.send("Ping") if stm.execution_ctx["left"] else None
+    order = runner.process(runner.create("order").id, Event("Ping"))
+
+    assert order.context["left"] == 0
+    assert len(set(till.keys)) == 50
+    assert max(map(len, till.keys)) < 250
 
 
 def test_a_send_that_cannot_be_right_is_an_action_error(store: DictStore, till: Till) -> None:
