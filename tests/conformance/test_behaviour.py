@@ -9,18 +9,16 @@ from __future__ import annotations
 import asyncio
 import builtins
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 import pytest
-from harelc.compiler import compile_file
-from harelc.emit import emit_module
 
 import harel
 from harel import (
@@ -38,6 +36,7 @@ from harel import (
 from harel.stores.protocol import Store, all_executions
 from harel.testing import FakeClock
 from harel.values import same
+from harelc.emit import emit_module
 from harelc.reading import read_source
 from harelc.syntax import parse
 from harelc.tree import Machine
@@ -129,24 +128,15 @@ def from_text(name: str) -> tuple[Definition, ...]:
 
 
 @cache
-def from_modules(name: str) -> tuple[Definition, ...]:
-    """The machines of a case, out of their generated modules."""
-    case = CASES[name]
-    with sources(case) as folder:
-        return tuple(generated(folder, file, machine).DEFINITION for file, machine in machines_of(case, folder))
+def modules(name: str) -> tuple[Mapping[str, Any], ...]:
+    """The generated modules of a case's machines, imported: the names that each defines."""
+    return tuple(imported(emit_module(machine, source_name="main.stm")) for machine in from_text(name))
 
 
-def generated(folder: Path, file: str, machine: str) -> Any:
-    """The module that the compiler writes for a machine, imported."""
-    compiled = compile_file(folder / file)
-    target = folder / "generated.py"
-    target.write_text(emit_module(compiled, machine), encoding="utf-8")
-    spec = spec_from_file_location("generated", target)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def imported(text: str) -> Mapping[str, Any]:
+    names: dict[str, Any] = {"__name__": "generated"}
+    exec(compile(text, "generated.py", "exec"), names)
+    return names
 
 
 @contextmanager
@@ -169,6 +159,16 @@ def machines_of(case: Case, folder: Path) -> list[tuple[str, str]]:
 
 
 # --- ways to run
+
+
+def text_with_actions(name: str, actions: Handlers) -> tuple[Sequence[Definition], Handlers | None]:
+    """The definitions of the text, and the handlers for the runner to bind."""
+    return from_text(name), actions
+
+
+def modules_with_bind(name: str, actions: Handlers) -> tuple[Sequence[Definition], Handlers | None]:
+    """The definitions of the generated modules, each bound by its own `bind`; nothing is left for the runner."""
+    return [module["bind"](SimpleNamespace(**actions)) for module in modules(name)], None
 
 
 class Runner(Protocol):
@@ -197,12 +197,12 @@ class Awaited:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a case is run: where its definitions come from, on which store, by which runner, and whether each step finds
-    a new process: a new runner on a new connection.
+    """How a case is run: where its machines come from, on which store, by which runner, and whether each step finds a
+    new process: a new runner on a new connection.
     """
 
     name: str
-    definitions: Callable[[str], tuple[Definition, ...]]
+    machines: Callable[[str, Handlers], tuple[Sequence[Definition], Handlers | None]]
     open_store: Callable[[Path], Store]
     make_runner: Callable[..., Runner]
     restarts: bool
@@ -225,10 +225,10 @@ def awaited(*args: Any, **options: Any) -> Runner:
 
 
 WAYS = (
-    Way("text-memory", from_text, in_memory, DurableRunner, restarts=False),
-    Way("text-sqlite-restarted", from_text, on_sqlite, DurableRunner, restarts=True),
-    Way("module-memory-async", from_modules, in_memory, awaited, restarts=False),
-    Way("module-sqlite", from_modules, on_sqlite, DurableRunner, restarts=False),
+    Way("text-memory", text_with_actions, in_memory, DurableRunner, restarts=False),
+    Way("text-sqlite-restarted", text_with_actions, on_sqlite, DurableRunner, restarts=True),
+    Way("module-memory-async", modules_with_bind, in_memory, awaited, restarts=False),
+    Way("module-sqlite", modules_with_bind, on_sqlite, DurableRunner, restarts=False),
 )
 
 
@@ -237,19 +237,19 @@ class World:
 
     def __init__(self, name: str, way: Way, folder: Path) -> None:
         self.case = CASES[name]
+        self.name = name
         self.way = way
         self.folder = folder
         self.clock = FakeClock()
         self.log: list[str] = []
         self.logged_before = 0
         self.root_id = ""
-        self.definitions = way.definitions(name)
         self.store = way.open_store(folder)
         self.runner = self.start_runner()
 
     def start_runner(self) -> Runner:
-        actions = handlers_of(self.case, self.log)
-        return self.way.make_runner(self.store, self.definitions, clock=self.clock, actions=actions)
+        definitions, actions = self.way.machines(self.name, handlers_of(self.case, self.log))
+        return self.way.make_runner(self.store, definitions, clock=self.clock, actions=actions)
 
     def restart(self) -> None:
         """Another process takes over: nothing is left but the store."""
@@ -373,7 +373,7 @@ def shown_of(execution: Execution, name: str, wanted: Any) -> Any:
 def ways_of(name: str) -> tuple[Way, ...]:
     """All ways; only from the text where the checker refuses the machine."""
     if CASES[name].get("invalid"):
-        return tuple(way for way in WAYS if way.definitions is from_text)
+        return tuple(way for way in WAYS if way.machines is text_with_actions)
     return WAYS
 
 
@@ -390,4 +390,4 @@ def test_a_case_means_the_same_in_every_way(name: str, way: Way, tmp_path: Path)
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.get("invalid")])
 def test_text_and_generated_modules_give_equal_definitions(name: str) -> None:
-    assert from_text(name) == from_modules(name)
+    assert from_text(name) == tuple(module["DEFINITION"] for module in modules(name))
