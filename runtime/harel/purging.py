@@ -35,7 +35,7 @@ class PurgeReport:
     """What `purge_finished` did.
 
     Attributes:
-        purged: the ids of the roots that were deleted with their trees; with `dry_run`, that would have been.
+        purged: the ids of the roots that were deleted with their trees; with `dry_run`, that would be.
         executions: how many executions these trees have altogether.
         kept: the roots whose tree has a live or `FAILED` member.
         dry_run: nothing was deleted.
@@ -121,33 +121,60 @@ def purge_finished_job(
 ) -> Job[PurgeReport]:
     """`purge_finished` as a job, for any runner; `now` is epoch seconds."""
     wanted = _checked(older_than, statuses, limit)
-    purged: list[str] = []
-    kept: list[Kept] = []
-    executions = 0
+    outcomes: list[Outcome] = []
+    room = limit
     for status in wanted:
         cursor: str | None = None
-        while True:
+        while room is None or room > 0:
             page: Page = yield StoreCall("list_executions", (status, None, True, 100, cursor))
             for root in page.items:
-                if limit is not None and len(purged) >= limit:
-                    return PurgeReport(tuple(purged), executions, tuple(kept), dry_run)
-                if root.finished_at is None or root.finished_at > now - older_than:
+                if room == 0 or root.finished_at is None or root.finished_at > now - older_than:
                     continue
-                try:
-                    if dry_run:
-                        executions += len((yield from finished_tree(root.id)))
-                    else:
-                        executions += yield from purge_tree(root.id, archive)
-                except ExecutionNotFound:
-                    continue  # another process has purged it meanwhile
-                except PurgeRefused as refused:
-                    kept.append(Kept(root.id, str(refused)))
-                else:
-                    purged.append(root.id)
+                outcome = yield from _try_to_purge(root.id, archive, dry_run)
+                outcomes.append(outcome)
+                room = room - 1 if room is not None and isinstance(outcome, _Purged) else room
             cursor = page.cursor
             if cursor is None:
                 break
-    return PurgeReport(tuple(purged), executions, tuple(kept), dry_run)
+    return _report(outcomes, dry_run)
+
+
+def purge_named(
+    store: Store, execution_ids: Iterable[str], *, archive: Any = None, dry_run: bool = False
+) -> PurgeReport:
+    """Delete the trees of some roots, however long ago they ended; those that cannot be purged are left and reported.
+
+    An id that is not there is passed over. Arguments and errors as of `purge_finished`.
+    """
+    write = as_archive(archive)
+    return _report([_perform(store, _try_to_purge(id, write, dry_run)) for id in execution_ids], dry_run)
+
+
+@dataclass(frozen=True, slots=True)
+class _Purged:
+    id: str
+    executions: int
+
+
+Outcome = _Purged | Kept | None
+"""What became of a root; `None`: another process has purged it meanwhile."""
+
+
+def _try_to_purge(execution_id: str, archive: Archive | None, dry_run: bool) -> Job[Outcome]:
+    try:
+        if dry_run:
+            return _Purged(execution_id, len((yield from finished_tree(execution_id))))
+        return _Purged(execution_id, (yield from purge_tree(execution_id, archive)))
+    except ExecutionNotFound:
+        return None
+    except PurgeRefused as refused:
+        return Kept(execution_id, str(refused))
+
+
+def _report(outcomes: list[Outcome], dry_run: bool) -> PurgeReport:
+    purged = [outcome for outcome in outcomes if isinstance(outcome, _Purged)]
+    kept = tuple(outcome for outcome in outcomes if isinstance(outcome, Kept))
+    return PurgeReport(tuple(one.id for one in purged), sum(one.executions for one in purged), kept, dry_run)
 
 
 def _checked(older_than: float, statuses: Iterable[Status | str], limit: int | None) -> tuple[Status, ...]:
