@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from harel.issue import Issue, Note
 
 from .cache import Entry, Key, Made, file_hash, fingerprint, load, save, text_hash
-from .outputs import diagram_file, origin, read_output, write_atomically
+from .outputs import diagram_file, origin, printable, read_output, write_atomically
 from .pool import each
 from .project import Job, Plan, relative, shown
 
@@ -46,7 +46,7 @@ class Prepared:
         issues: the findings by place; file names are paths from where the command runs.
         in_the_way: files without the header where generated ones should go.
         broken: how many sources have errors.
-        home: the folder that holds the cache, and `entries` what it is to keep.
+        home: the folder that holds the cache, and `entries` what it is to keep; `None`: what it has.
         folders: where sources, and what they import, were read.
     """
 
@@ -56,7 +56,7 @@ class Prepared:
     in_the_way: tuple[Path, ...]
     broken: int
     home: Path
-    entries: Mapping[Key, Entry]
+    entries: Mapping[Key, Entry] | None
     folders: frozenset[Path]
 
     @property
@@ -103,6 +103,7 @@ def prepare(plan: Plan, *, force: bool, processes: int | None, progress: Progres
     found = [change for survey in stale if survey.job in entries for change in _changes(survey, compiled[survey.job])]
     in_the_way = tuple(change.path for change in found if change.old is not None and origin(change.old) is None)
     changes = [change for change in found if change.path not in in_the_way]
+    kept = _kept(plan, home, cached, entries)
     return Prepared(
         machines=sum(made.file.endswith(".py") for entry in entries.values() for made in entry.made),
         changes=(*changes, *_orphans(plan, home, cached, entries)),
@@ -110,7 +111,7 @@ def prepare(plan: Plan, *, force: bool, processes: int | None, progress: Progres
         in_the_way=in_the_way,
         broken=len(plan.jobs) - len(entries),
         home=home,
-        entries=_kept(plan, home, cached, entries),
+        entries=None if kept == cached else kept,
         folders=_folders(plan, entries, compiled),
     )
 
@@ -157,7 +158,7 @@ def apply(prepared: Prepared) -> None:
         else:
             change.path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(change.path, change.new)
-    if load(prepared.home) != prepared.entries:
+    if prepared.entries is not None:
         save(prepared.home, prepared.entries)
 
 
@@ -259,7 +260,7 @@ def _orphans(plan: Plan, home: Path, cached: Mapping[Key, Entry], entries: Mappi
     jobs = {(job.source, job.output): job for job in plan.jobs}
     wanted = {job.output / made.file for job, entry in entries.items() for made in entry.made}
     for output in sorted({job.output for job in plan.jobs}):
-        names = {job.name: job.source for job in plan.jobs if job.output == output}
+        names = {printable(job.name): job.source for job in plan.jobs if job.output == output}
         for path in _generated_in(output):
             text = read_output(path) if path not in wanted else None
             name = origin(text) if text is not None else None

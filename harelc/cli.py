@@ -5,6 +5,7 @@ What a command needs is imported when it runs, so that `--help` and a build with
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -211,5 +212,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _call(arguments: Sequence[str] | None) -> int:
-    status = app.main(arguments, prog_name="harelc", standalone_mode=False)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        with app.make_context("harelc", given) as context:
+            status = app.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
     return status if isinstance(status, int) else console.FINE

@@ -16,8 +16,8 @@ from .settings import FILE
 _QUIET = 200
 """Milliseconds without a change before a build."""
 
-_GLANCE = 1000
-"""Milliseconds after which a build looks for what changed while the watch was being set up."""
+_GLANCE = 1100
+"""Milliseconds after which a last build looks for what the watch may have missed."""
 
 
 def build_on_change(build: Callable[[], frozenset[Path]], *, poll: bool) -> None:
@@ -31,8 +31,12 @@ def build_on_change(build: Callable[[], frozenset[Path]], *, poll: bool) -> None
 
 
 def _wait(folders: frozenset[Path], build: Callable[[], frozenset[Path]], *, poll: bool) -> frozenset[Path]:
-    """Build on changes in the folders until a build needs others; those are returned."""
-    first = True
+    """Build on changes in the folders until a build needs others; those are returned.
+
+    When it is quiet again there is one build more: polling tells times by the second, and a watch takes a moment to
+    begin.
+    """
+    restless = True
     for changes in watch(
         *sorted(folders),
         watch_filter=_matters,
@@ -42,8 +46,8 @@ def _wait(folders: frozenset[Path], build: Callable[[], frozenset[Path]], *, pol
         force_polling=True if poll else None,
         raise_interrupt=True,
     ):
-        if changes or first:
-            first = False
+        if changes or restless:
+            restless = bool(changes)
             now = build()
             if _existing(now) != folders:
                 return now
