@@ -1,7 +1,7 @@
-"""A definition as a chart: nodes, blocks and arrows with their words, before any diagram language (build.md section 3).
+"""A definition as a chart: nodes, blocks and arrows with their words, in no diagram language yet (build.md section 3).
 
-A diagram of more than 500 arrows cannot be read, and some tools refuse it: it drops details in a fixed order. Texts here
-are as in the source; each language escapes them itself.
+A diagram of more than 500 arrows cannot be read, and some tools refuse it: it drops details in a fixed order. Texts
+here are as in the source; each language escapes them itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ _LONGEST_LABEL = 300
 
 
 class Detail(IntEnum):
-    """How much a chart shows. `KINDS`: one arrow per pair of states, with the kinds of events; `BARE`: without words."""
+    """How much a chart shows. `KINDS`: one arrow per pair of states, with the kinds of events only; `BARE`: without
+    words.
+    """
 
     FULL = 0
     KINDS = 1
@@ -67,8 +69,8 @@ class Block:
 class Chart:
     """A machine's chart. `machine` is its own node, `boxed` whether that has anything to show.
 
-    `blocks` holds the parts of each composite and orthogonal state by its index, the machine's by 0: one part, or one per
-    region.
+    `blocks` holds the parts of each composite and orthogonal state by its index, the machine's by 0: one part, or one
+    per region.
     """
 
     machine: Node
@@ -109,7 +111,7 @@ class _Drawing:
 
     def chart(self) -> Chart:
         states = self._states
-        for index, state in enumerate(states):
+        for state in states:
             if state.initial >= 0:
                 self._arrows.setdefault(self._inside(state.initial), []).append(Arrow(ENDS, state.initial, ""))
         for transition in self._definition.transitions:
@@ -119,9 +121,8 @@ class _Drawing:
             if completes[index] and not self._definition.is_region(index):
                 self._arrows.setdefault(self._inside(index), []).append(Arrow(index, ENDS, states[index].outcome or ""))
         nodes = self._nodes()
-        blocks = {
-            index: tuple(self._parts(index, nodes)) for index, children in enumerate(self._definition.children) if children
-        }
+        around = [index for index, children in enumerate(self._definition.children) if children]
+        blocks = {index: tuple(self._parts(index, nodes)) for index in around}
         boxed = bool(self._definition.own_transitions[0] or nodes[0].details) or not blocks
         return Chart(nodes[0], boxed, blocks)
 

@@ -45,6 +45,9 @@ class _Writer:
 
     def __init__(self, chart: Chart) -> None:
         self._chart = chart
+        self._outer = {
+            node.index: index for index, parts in chart.blocks.items() for block in parts for node in block.nodes
+        }
 
     def machine(self) -> Iterator[str]:
         if self._chart.boxed:
@@ -81,12 +84,21 @@ class _Writer:
         source = f"begin{key}" if arrow.source == ENDS else self._node(arrow.source)
         target = f"end{key}" if arrow.target == ENDS else self._node(arrow.target)
         attributes = [f"label={_quoted(arrow.label)}"] if arrow.label else []
-        if arrow.source in self._chart.blocks and arrow.source:
+        if self._is_cluster(arrow.source) and not self._is_inside(arrow.target, arrow.source):
             attributes.append(f"ltail=cluster{arrow.source}")
-        if arrow.target in self._chart.blocks and arrow.target:
+        if self._is_cluster(arrow.target) and not self._is_inside(arrow.source, arrow.target):
             attributes.append(f"lhead=cluster{arrow.target}")
         words = f" [{', '.join(attributes)}]" if attributes else ""
         return f"{source} -> {target}{words};"
+
+    def _is_cluster(self, point: int) -> bool:
+        return point > 0 and point in self._chart.blocks
+
+    def _is_inside(self, point: int, cluster: int) -> bool:
+        """Whether a state is the cluster's own or stands in it: Graphviz cuts no such arrow at the cluster's edge."""
+        while point > 0 and point != cluster:
+            point = self._outer.get(point, 0)
+        return point == cluster
 
     def _node(self, point: int) -> str:
         return f"s{point}"

@@ -13,7 +13,10 @@ from .chart import Chart
 
 
 def identifiers(chart: Chart, is_plain: Callable[[str], bool]) -> Mapping[int, str]:
-    """An id for every state and choice, and for the machine where it has a box, by point; no two alike, whatever the case of letters."""
+    """An id for every state and choice, and for the machine where it has a box, by point.
+
+    No two are alike, whatever the case of letters.
+    """
     states = sorted(chart.nodes(), key=lambda node: node.index)
     nodes = [chart.machine, *states] if chart.boxed else states
     uses = Counter(node.name.lower() for node in nodes)

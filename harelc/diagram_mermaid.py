@@ -1,8 +1,8 @@
 """Charts in Mermaid's `stateDiagram-v2` (build.md section 3).
 
 Mermaid reads a label up to the end of its line and looks for its own words in it, so every character that could mean
-something there is written as its number, `#59;`. An id is the state's name where that is plain, unique and no word of the
-language. Outcomes are not shown: an arrow to `[*]` carries none.
+something there is written as its number, `#59;`. An id is the state's name where that is plain, unique and no word of
+the language. Outcomes are not shown: an arrow to `[*]` carries none.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from collections.abc import Iterator, Mapping
 from .chart import ENDS, Arrow, Block, Chart, Node
 from .diagram_ids import identifiers
 
-_WORDS = frozenset(
-    {"accdescr", "acctitle", "as", "bt", "choice", "class", "classdef", "click", "default", "direction", "end", "fork"}
-    | {"hide", "href", "join", "left", "lr", "note", "of", "right", "rl", "root", "scale", "state", "statediagram", "style"}
-    | {"tb", "td", "width", "constructor", "prototype", "tostring", "valueof"}
+_WORDS = re.compile(
+    r"accdescr|acctitle|as|bt|choice|class|classdef|click|constructor|default|direction|end|fork|hide|href|"
+    r"join|left|lr|note|of|prototype|right|rl|root|scale|state|statediagram|style|tb|td|tostring|valueof|width",
+    re.IGNORECASE,
 )
+"""Words of the language, whatever the case of their letters, and names that every object of its own language has."""
+
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _MADE_BY_MERMAID = ("_start", "_end")
-_UNSAFE = re.compile(r"""[^\w .,()\[\]=+/'!?|{}…]|\[(?=\[)|\](?=\])|[{}ﬂ]|\b_|_\b|(?<=\d)\.(?= )|^[+=/.!]""")
+_UNSAFE = re.compile(r"""[^\w .,()\[\]=+/'!?|…]|\[(?=\[)|\](?=\])|\b_|_\b|(?<=\d)\.(?= )|^[+=/.!]""")
 _DIRECTION = re.compile(r"(d)(?=irection\s)", re.IGNORECASE)
 _INDENT = "    "
 
@@ -41,11 +43,7 @@ def escape(text: str) -> str:
 
 
 def _is_plain(name: str) -> bool:
-    return (
-        _PLAIN.fullmatch(name) is not None
-        and name.lower() not in _WORDS
-        and not name.endswith(_MADE_BY_MERMAID)
-    )
+    return _PLAIN.fullmatch(name) is not None and not _WORDS.fullmatch(name) and not name.endswith(_MADE_BY_MERMAID)
 
 
 class _Writer:
@@ -54,17 +52,24 @@ class _Writer:
     def __init__(self, chart: Chart) -> None:
         self._chart = chart
         self._ids: Mapping[int, str] = identifiers(chart, _is_plain)
+        self._far: list[Arrow] = []
 
     def machine(self) -> Iterator[str]:
         if self._chart.boxed:
             yield from self._leaf(self._chart.machine)
         for block in self._chart.blocks.get(0, ()):
             yield from self._block(block)
+        yield from map(self._arrow, self._far)
 
     def _block(self, block: Block) -> Iterator[str]:
-        drawn = {point for arrow in block.arrows for point in (arrow.source, arrow.target)}
-        begins = [arrow for arrow in block.arrows if arrow.source == ENDS]
-        yield from map(self._arrow, begins)
+        """A block. Its arrows to and from states further in wait for the end of the text, for a state is drawn where it
+        is mentioned last.
+        """
+        own = {ENDS, 0, *block.choices, *(node.index for node in block.nodes)}
+        near = [arrow for arrow in block.arrows if arrow.source in own and arrow.target in own]
+        self._far += (arrow for arrow in block.arrows if arrow.source not in own or arrow.target not in own)
+        drawn = {point for arrow in near for point in (arrow.source, arrow.target)}
+        yield from (self._arrow(arrow) for arrow in near if arrow.source == ENDS)
         for node in block.nodes:
             if node.index in self._chart.blocks:
                 yield from self._composite(node)
@@ -74,7 +79,7 @@ class _Writer:
                 yield self._ids[node.index]
         for choice in block.choices:
             yield f"state {self._ids[choice]} <<choice>>"
-        yield from (self._arrow(arrow) for arrow in block.arrows if arrow.source != ENDS)
+        yield from (self._arrow(arrow) for arrow in near if arrow.source != ENDS)
         for node in block.nodes:
             if node.notes:
                 yield f"note right of {self._ids[node.index]} : {'<br/>'.join(map(escape, node.notes))}"

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from .chart import ENDS, Arrow, Block, Chart, Node
 from .diagram_ids import identifiers
 
-_WORDS = frozenset(
-    {"allow_mixin", "allowmixing", "as", "bottom", "caption", "center", "choice", "class", "component", "direction", "end"}
-    | {"endfooter", "endheader", "endlegend", "endnote", "endtitle", "entrypoint", "exitpoint", "footer", "fork", "frame"}
-    | {"h", "header", "hide", "history", "join", "json", "left", "legend", "link", "mainframe", "namespace", "newpage"}
-    | {"note", "of", "on", "page", "remove", "restore", "right", "rotate", "scale", "sdlreceive", "set", "show", "skinparam"}
-    | {"sprite", "start", "state", "style", "title", "to", "together", "top", "url", "yaml"}
+_WORDS = re.compile(
+    r"allow_mixin|allowmixing|as|bottom|caption|center|choice|class|component|direction|end|endfooter|"
+    r"endheader|endlegend|endnote|endtitle|entrypoint|exitpoint|footer|fork|frame|h|header|hide|history|join|"
+    r"json|left|legend|link|mainframe|namespace|newpage|note|of|on|page|remove|restore|right|rotate|scale|"
+    r"sdlreceive|set|show|skinparam|sprite|start|state|style|title|to|together|top|url|yaml",
+    re.IGNORECASE,
 )
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _UNSAFE = re.compile(r"[^\w .,()\[\]=|?…]|(?<=\[)\[|(?<=\])\]|(?<=_)_|_(?=_)|^[=|.\[]")
@@ -42,7 +42,7 @@ def _lines(texts: tuple[str, ...]) -> str:
 
 
 def _is_plain(name: str) -> bool:
-    return _PLAIN.fullmatch(name) is not None and name.lower() not in _WORDS and "__" not in name
+    return _PLAIN.fullmatch(name) is not None and not _WORDS.fullmatch(name) and "__" not in name
 
 
 class _Writer:

@@ -1,7 +1,8 @@
 """A definition as the text of a Python module (build.md section 3).
 
-The template lays out what `interface.py` and this module decided, then black has the last word on the layout. The tables
-go in after that: black is the dearest stage of a build, and between `fmt: off` and `fmt: on` it would leave them alone.
+The template lays out what `interface.py` and this module decided, then black has the last word on the layout. The
+tables go in after that: black is the dearest stage of a build, and it would leave them alone between `fmt: off` and
+`fmt: on`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import black
+from black import format_str
+from black.mode import Mode as Layout
+from black.mode import TargetVersion
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from harel.definition import TABLES_FORMAT, Definition, Doc, with_inline
@@ -19,9 +22,9 @@ from harel.definition import TABLES_FORMAT, Definition, Doc, with_inline
 from .diagram import mermaid
 from .interface import EventClass, Import, Key, Method, context_keys, event_classes, fits_class, imports, methods
 from .outputs import printable
-from .pyliterals import Shallow, docstring, literal, one_per_line
+from .pyliterals import WIDTH, Shallow, docstring, literal, one_per_line
 
-_MODE = black.Mode(target_versions={black.TargetVersion.PY311}, line_length=88)
+_MODE = Layout(target_versions={TargetVersion.PY311}, line_length=WIDTH)
 _TYPES_MARK = "# types go here"
 _TABLES_MARK = "# tables go here"
 _TABLES = ("states", "transitions", "events", "context", "guards", "binds", "docs")
@@ -55,7 +58,7 @@ def emit_module(definition: Definition, *, source_name: str) -> str:
         types_mark=_TYPES_MARK,
         tables_mark=_TABLES_MARK,
     )
-    head, middle = _split(black.format_str(text, mode=_MODE))
+    head, middle = _split(format_str(text, mode=_MODE))
     return "\n".join([head, *_off(_types(definition)), middle, *_off(_tables(definition)), ""])
 
 

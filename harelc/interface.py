@@ -184,9 +184,7 @@ def _inputs(handler: str, calls: list[Call]) -> tuple[Parameter, ...]:
         for name, value in call.inputs:
             types.setdefault(name, []).append(_value_type(value))
     names = python_names(types, INPUT_SCOPE, f"inputs of {handler}")
-    return tuple(
-        Parameter(names[name], name, _union(found), len(found) < len(calls)) for name, found in types.items()
-    )
+    return tuple(Parameter(names[name], name, _union(found), len(found) < len(calls)) for name, found in types.items())
 
 
 def _value_type(value: object, room: int = _LISTS_SHOWN) -> str:

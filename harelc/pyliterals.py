@@ -1,7 +1,7 @@
 """Values and texts as Python source: strings, tables laid out in lines, docstrings (build.md section 3).
 
-Every text of a source passes through `literal` or `docstring`, so that none can become code. Nothing here knows what the
-tables mean.
+Every text of a source passes through `literal` or `docstring`, so that none can become code. Nothing here knows what
+the tables mean.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ WIDTH = 88
 """The longest line, where it can be broken: black's own default, so that the modules are content with it anywhere."""
 
 DEEPEST = 40
-"""How deep parentheses may be nested in one constant: CPython's tokenizer gives up at 200, and what is around counts too."""
+"""How deep parentheses may be nested in one constant: CPython's tokenizer gives up at 200, counting what is around."""
 
 _STEP = 4
 
@@ -24,7 +24,7 @@ class Name(str):
 
 
 def literal(value: object) -> str:
-    """A value of the tables on one line: None, bool, int, float, str, or a tuple of them. Strings prefer double quotes."""
+    """A value of the tables on one line: None, bool, int, float, str, or a tuple of such; strings in double quotes."""
     if isinstance(value, Name):
         return str(value)
     if isinstance(value, str):
@@ -119,13 +119,17 @@ def docstring(text: str, indent: int) -> str:
 
 
 def _escaped(row: str) -> str:
-    """A line of a docstring: backslashes, what is not printable, a blank at the end and runs of quotes are escaped."""
+    """A line of a docstring: backslashes, what is not printable, a blank at the end and runs of quotes are escaped.
+
+    Python takes no lone surrogate in a docstring: there its escape is shown.
+    """
+    encodable = row.encode("utf-8", "backslashreplace").decode()
     escaped = "".join(
-        char if char.isprintable() and char != "\\" else literal(char)[1:-1] for char in row
+        char if char.isprintable() and char != "\\" else literal(char)[1:-1] for char in encodable
     ).replace('"""', '""\\x22')
     return escaped[:-1] + _hex(" ") if escaped.endswith(" ") else escaped
 
 
 def _hex(char: str) -> str:
-    """The escape of a character. A line that begins with a hash could be a comment to a type checker; escaped, it is not."""
+    """The escape of a character. A line that begins with a hash could be a comment to a type checker, not with this."""
     return f"\\x{ord(char):02x}"

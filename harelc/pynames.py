@@ -61,8 +61,8 @@ class NameClash(ValueError):
 def python_name(text: str, taken: Collection[str] = ()) -> str:
     """The Python name for a name of a source, other than those taken.
 
-    Python reads identifiers in the form NFKC, so they are written in it. What cannot stand in an identifier becomes `_`.
-    Two leading underscores become one, for classes rename such names.
+    Python reads identifiers in the form NFKC, so they are written in it. What cannot stand in one becomes `_`. Two
+    leading underscores become one, for classes rename such names.
     """
     normal = unicodedata.normalize("NFKC", text)
     name = re.sub(r"[^\w]+", "_", normal)
