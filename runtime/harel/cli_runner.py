@@ -40,6 +40,7 @@ class Operator:
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store = store
+        self._trace = settings.trace
         own = settings.load_definitions()
         self._allowed = AllowedModules(own, settings.action_modules)
         published = list(_published(store, {(machine.id, machine.version) for machine in own}))
@@ -59,7 +60,7 @@ class Operator:
         """
 
         async def carried_out() -> None:
-            await command(AsyncDurableRunner(self.store, self._machines, resolver=self._resolve))
+            await command(AsyncDurableRunner(self.store, self._machines, resolver=self._resolve, trace=self._trace))
 
         try:
             asyncio.run(carried_out())

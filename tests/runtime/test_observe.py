@@ -103,6 +103,7 @@ def test_every_step_of_a_tree_is_told_once_in_the_order_of_the_commits(
         f"{stock}: Start, Checks.Stock to Checks.Stock.Ask",
         "o-1: Approve, Checks to Checks",
         f"{fraud}: Approve, Checks.Fraud.Ask to Checks.Fraud.Fine",
+        f"{stock}: Approve, Checks.Stock.Ask to Checks.Stock.Ask",
         "o-1: Finished, Checks to Checks",
         f"{stock}: Timeout, Checks.Stock.Ask to Checks.Stock.Fine",
         "o-1: Finished, Checks to Done",
