@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Protocol, cast
 
 _FRAMES = 20_000
 """Frames that the deepest accepted text needs, with room to spare; deeper ones are refused beforehand."""
 
-_TURN = Lock()
+_TURN = RLock()
 
 END = "EOF"
 """The rule name of the end of the text."""

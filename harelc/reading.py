@@ -54,6 +54,13 @@ def source_from_bytes(data: bytes, name: str) -> Source:
         raise _undecodable(source, offset, message) from None
 
 
+def source_from_text(text: str, name: str) -> Source:
+    """A text that is in memory already; its line ends and its byte order mark, if any, become those of a file's
+    text.
+    """
+    return Source(name, _plain_line_ends(text.removeprefix("\ufeff")))
+
+
 def blank_comments(text: str) -> str:
     """The text with spaces for its comments, of the same length."""
     return _STRING_OR_COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else " " * len(match[0]), text)

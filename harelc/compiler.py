@@ -1,0 +1,143 @@
+"""The pipeline: text in, definitions and findings out (design.md, the stages).
+
+syntax -> imports -> fragments -> names -> rules -> tables. Each stage is a function of its own; here they are put
+in a row, and told where files come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from harel.definition import Definition
+from harel.issue import Issue
+
+from . import tree
+from .checks import check, check_bound
+from .diagnostics import ERROR, Finding, Source, Sources, issues
+from .digest import digest
+from .imports import Linked, Load, link, reached_from
+from .lower import is_lowerable, lower
+from .model import Unit
+from .parsing import room_to_parse
+from .reading import Unreadable, read_source, source_from_text
+from .resolve import resolve
+
+Rules = Callable[[Unit], Iterator[Finding]]
+"""What looks for mistakes in a file whose names are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """What one source came to.
+
+    Attributes:
+        entry: the file that was asked for, by its name relative to the project.
+        definitions: its machines by name, in source order; one that cannot be lowered is not there.
+        issues: everything that was found, in order of place.
+        blocked: a machine is missing or not what was meant, for a name, an import or the syntax is wrong. Errors of the
+            rules alone do not block: the engine still has a meaning for such a machine.
+        sources: all files that were read, by name.
+        unit: the file as the rules see it; `None` where not even its text could be read.
+    """
+
+    entry: str
+    definitions: Mapping[str, Definition]
+    issues: tuple[Issue, ...]
+    blocked: bool
+    sources: Sources
+    unit: Unit | None
+
+    @property
+    def has_errors(self) -> bool:
+        return any(issue.is_error for issue in self.issues)
+
+
+def compile_file(
+    path: Path, *, root: Path | None = None, guards: Iterable[str] = (), rules: Rules = check
+) -> Compilation:
+    """Compile a file on disk with all it imports.
+
+    Args:
+        path: the file.
+        root: the project's folder, which imports may not leave and to which names in findings are relative; the file's
+            own folder where it is left out.
+        guards: names of guards that the program binds.
+        rules: `check`, or `bound_check` for a build in which every handler is bound.
+    """
+    folder = path.parent if root is None else root
+    name = PurePosixPath(path.resolve().relative_to(folder.resolve()).as_posix()).as_posix()
+    load = disk(folder)
+    try:
+        source = load(name)
+    except Unreadable as error:
+        sources = {name: error.source}
+        return Compilation(name, {}, issues([error.finding], sources), True, sources, None)
+    return compile_source(source, load, guards=guards, rules=rules)
+
+
+def compile_text(
+    text: str, name: str = "main.stm", *, base: Path | None = None, guards: Iterable[str] = (), rules: Rules = check
+) -> Compilation:
+    """Compile a text.
+
+    Args:
+        name: what findings call it.
+        base: the folder from which imports are read; without one there is nothing to import.
+        guards: names of guards that the program binds.
+        rules: as of `compile_file`.
+    """
+    load = _nowhere if base is None else disk(base)
+    return compile_source(source_from_text(text, name), load, guards=guards, rules=rules)
+
+
+def compile_source(source: Source, load: Load, *, guards: Iterable[str] = (), rules: Rules = check) -> Compilation:
+    """Compile a source that is in memory; `load` reads what it imports."""
+    with room_to_parse():
+        linked = link(source, load)
+        resolved = resolve(linked, guards)
+        early = [*linked.findings, *resolved.findings]
+        found = [*early, *rules(resolved.unit)]
+        definitions = dict(_lowered(linked, resolved.unit))
+    return Compilation(
+        entry=source.name,
+        definitions=definitions,
+        issues=issues((reached_from(linked, finding) for finding in found), linked.sources),
+        blocked=any(finding.severity == ERROR for finding in early),
+        sources=linked.sources,
+        unit=resolved.unit,
+    )
+
+
+def bound_check(unit: Unit) -> Iterator[Finding]:
+    """All rules, and the one about handlers that nothing binds."""
+    yield from check(unit)
+    yield from check_bound(unit)
+
+
+def _lowered(linked: Linked, unit: Unit) -> Iterator[tuple[str, Definition]]:
+    imported = {
+        name: [(line, linked.files[target]) for line, target in found] for name, found in linked.imports.items()
+    }
+    texts = tuple((name, source.text) for name, source in sorted(linked.sources.items()))
+    for machine in unit.machines:
+        if isinstance(machine.node, tree.Machine) and is_lowerable(machine):
+            yield machine.id, lower(machine, digest(machine.node, unit.file, imported), texts)
+
+
+def disk(folder: Path) -> Load:
+    """Reads files below a folder, in exact case also where the file system does not care."""
+
+    def load(name: str) -> Source:
+        path = folder / name
+        if path.exists() and path.name not in (found.name for found in path.parent.iterdir()):
+            path = path.with_name(f"{path.name}\N{ZERO WIDTH SPACE}")  # no such file, in this spelling
+        return read_source(path, name)
+
+    return load
+
+
+def _nowhere(name: str) -> Source:
+    finding = Finding("unreadable_file", tree.Span(name, 0, 0), "a text has no folder to import from: give `base_path`")
+    raise Unreadable(finding, Source(name, ""))

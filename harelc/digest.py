@@ -1,0 +1,111 @@
+"""The digest of a machine: what it means, as a number (runtime.md section 6; edges.md, "Digest tokens are normalised").
+
+SHA-256 over the machine's own block and what its file shares with it: imports by alias and content, events, guards,
+bindings and fragments. Comments, documentation, layout, names of files and the file's other machines play no part.
+The form that is hashed is written down here and has a number: it never changes without a new one, for executions
+run on their digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+
+from . import tree
+from .durations import seconds
+
+DIGEST_FORMAT = 1
+"""The number of the form below."""
+
+_LEFT_OUT = frozenset({"span", "where_span", "version_span", "type_span", "doc", "broken", "quoted", "hops"})
+
+
+def digest(
+    machine: tree.Machine, file: tree.File, imported: Mapping[str, Sequence[tuple[tree.Import, tree.File]]]
+) -> str:
+    """The digest of a machine as 64 hexadecimal digits.
+
+    Args:
+        machine: the machine as written, uses not expanded.
+        file: the file it stands in.
+        imported: for each file by name, its imports in source order with the file each leads to.
+    """
+    contents: dict[str, str] = {}
+    parts = [f"harel-digest {DIGEST_FORMAT}", canonical(machine), *_shared(file, imported, contents)]
+    return _hash("\n".join(parts))
+
+
+def _shared(
+    file: tree.File, imported: Mapping[str, Sequence[tuple[tree.Import, tree.File]]], contents: dict[str, str]
+) -> list[str]:
+    """What a file's machines share: its imports in order, the rest in no order."""
+    lines = []
+    for line, target in imported.get(file.name, ()):
+        if target.name not in contents:
+            machines = sorted(canonical(item) for item in target.items if isinstance(item, tree.Machine))
+            contents[target.name] = _hash("\n".join([*machines, *_shared(target, imported, contents)]))
+        lines.append(f"import {canonical(line.alias)} {contents[target.name]}")
+    shared = [canonical(item) for item in file.items if isinstance(item, (tree.Event, tree.Guard, tree.Fragment))]
+    binds = [canonical(entry) for item in file.items if isinstance(item, tree.Bind) for entry in item.entries]
+    return [*lines, *sorted(shared), *sorted(binds)]
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def canonical(node: object) -> str:
+    """A node as text in which equal meanings are equal: names decoded, durations in seconds, no places, no layout."""
+    out: list[str] = []
+    _write(node, out)
+    return "".join(out)
+
+
+def _write(node: object, out: list[str]) -> None:
+    if isinstance(node, (tree.Name, tree.Dotted)):
+        out.append(_quoted(node.text))
+    elif isinstance(node, tree.Path):
+        out.append(".".join(_quoted(part.text) for part in node.parts))
+    elif isinstance(node, tree.Literal):
+        _write_value(node.value, out)
+    elif isinstance(node, (tree.Timeout, tree.Ttl)):
+        out.append(type(node).__name__)
+        raw = node.raw
+        out.append(f"({seconds(raw)})" if raw is not None and seconds(raw) is not None else f"({raw})")
+        _write([getattr(node, "key", None), node.parameter, node.value], out)
+    elif isinstance(node, tree.Machine):
+        version = node.version or "1"
+        out.append(f"Machine({int(version) if version.isascii() and version.isdigit() else version})")
+        _write([node.name, node.body], out)
+    elif is_dataclass(node):
+        out.append(f"{type(node).__name__}(")
+        for field in fields(node):
+            if field.name not in _LEFT_OUT:
+                _write(getattr(node, field.name), out)
+                out.append(",")
+        out.append(")")
+    elif isinstance(node, (tuple, list)):
+        out.append("[")
+        for item in node:
+            _write(item, out)
+            out.append(",")
+        out.append("]")
+    else:
+        out.append(_quoted(node) if isinstance(node, str) else repr(node))
+
+
+def _write_value(value: object, out: list[str]) -> None:
+    if isinstance(value, tuple):
+        out.append("[")
+        for item in value:
+            _write_value(item, out)
+            out.append(",")
+        out.append("]")
+    else:
+        out.append(_quoted(value) if isinstance(value, str) else repr(value))
+
+
+def _quoted(text: str) -> str:
+    """The text in a form that no other text or list of texts has."""
+    return f"{len(text)}:{text}"

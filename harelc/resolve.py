@@ -1,0 +1,523 @@
+"""Names: from a machine whose uses are expanded to the plain machine, every name looked up (language.md section 4).
+
+States become a flat list, parents before children; transitions stand in source order. A name that means nothing has one
+finding, with the nearest names as a hint, and is `None` in the plain machine; nothing is concluded from it later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from . import tree
+from .diagnostics import Finding
+from .fragments import cycles, expand, uses_in
+from .imports import Linked, Scope
+from .model import (
+    BranchModel,
+    GuardModel,
+    InvokeModel,
+    MachineModel,
+    Signature,
+    StateModel,
+    TransitionModel,
+    Unit,
+)
+
+DELIVERED = frozenset({"Timeout", "Cancel", "Expired", "Returned", "error"})
+"""The reserved kinds that a transition may name (language.md section 4)."""
+
+LEVEL_LIMIT = 64
+"""How deep states nest at most, also after expansion (edges.md, Values)."""
+
+Key = tuple[str, str, str]
+"""(kind, file, name) of a declaration that is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The unit of the file that was asked for, and what was found on the way."""
+
+    unit: Unit
+    findings: tuple[Finding, ...]
+
+
+def resolve(linked: Linked, program_guards: Iterable[str] = ()) -> Resolved:
+    """Look up every name of the machines in the file that was asked for.
+
+    Args:
+        program_guards: names of guards that the program binds; they need no declaration.
+
+    Findings: `unknown_state`, `initial_unresolved`, `selector_target_unresolved`, `unknown_event`, `unknown_guard`,
+    `guard_cycle`, `unknown_machine`, `too_deep`, and those of the fragments.
+    """
+    file = linked.files[linked.entry]
+    names = _Names(linked.scopes, frozenset(program_guards))
+    machines = []
+    for item in file.items:
+        if isinstance(item, tree.Machine):
+            machines.append(_machine(item, linked, names))
+    guards = [item for item in file.items if isinstance(item, tree.Guard)]
+    guards += [guard.node for machine in machines for guard in machine.guards.values()]
+    findings = [*cycles(file, linked.scopes), *_guard_faults(guards, names)]
+    for item in file.items:
+        if isinstance(item, tree.Fragment):
+            names.note_fragment(item)
+    imported = {line: linked.behind(target) for line, target in linked.imports[linked.entry]}
+    unit = Unit(file, tuple(machines), imported, frozenset(names.used))
+    return Resolved(unit, (*names.findings, *findings))
+
+
+class _Names:
+    """Look-ups by the scope of the file a name is written in; remembers what was used and what was not found."""
+
+    def __init__(self, scopes: Mapping[str, Scope], program_guards: frozenset[str]) -> None:
+        self.scopes = scopes
+        self.program_guards = program_guards
+        self.bind_of = {
+            (file, name): entry.target.text for file, scope in scopes.items() for name, entry in scope.binds.items()
+        }
+        self.used: set[Key] = set()
+        self.findings: list[Finding] = []
+
+    def event(self, name: tree.Name, delivered: frozenset[str]) -> None:
+        """A kind on a transition, or in `defer`."""
+        events = self.scopes[name.span.file].events
+        found = events.get(name.text)
+        if found is not None:
+            self.used.add(("event", found.span.file, found.name.text))
+        elif name.text not in delivered:
+            self._unknown("unknown_event", "event", name.text, name.span, [*events, *sorted(delivered)])
+
+    def guard(self, ref: tree.GuardRef) -> tree.Guard | None:
+        """A guard named in a predicate; `None` also for one that the program binds."""
+        guards = self.scopes[ref.span.file].guards
+        found = guards.get(ref.name.text)
+        if found is not None:
+            self.used.add(("guard", found.span.file, found.name.text))
+        elif ref.name.text not in self.program_guards:
+            self._unknown("unknown_guard", "guard", ref.name.text, ref.name.span, [*guards, *self.program_guards])
+        return found
+
+    def machine(self, name: tree.Dotted) -> tree.Machine | None:
+        machines = self.scopes[name.span.file].machines
+        found = machines.get(name.text)
+        if found is not None:
+            self.used.add(("machine", found.span.file, found.name.text))
+        else:
+            self._unknown("unknown_machine", "machine", name.text, name.span, machines)
+        return found
+
+    def handler(self, action: tree.Action) -> None:
+        found = self.scopes[action.span.file].binds.get(action.name.text)
+        if found is not None:
+            self.used.add(("bind", found.span.file, found.name.text))
+
+    def note_fragment(self, fragment: tree.Fragment) -> None:
+        """What a fragment's text names counts as used, whether the fragment is used or not."""
+        quiet = _Names(self.scopes, self.program_guards)
+        for statement in _all_statements(fragment.body):
+            quiet.note(statement)
+        self.used |= quiet.used
+
+    def note(self, statement: tree.Statement) -> None:
+        """Remember the declarations that a statement names."""
+        if isinstance(statement, tree.Transition):
+            for kind in statement.kinds:
+                self.event(kind, DELIVERED)
+            for predicate in predicates_of(statement):
+                for ref in guard_refs(predicate):
+                    self.guard(ref)
+            if statement.selector is not None:
+                self.handler(statement.selector)
+        elif isinstance(statement, tree.Defer):
+            for kind in statement.kinds:
+                self.event(kind, frozenset())
+        elif isinstance(statement, tree.Hook):
+            self.handler(statement.action)
+        elif isinstance(statement, tree.Invoke) and statement.machine is not None:
+            self.machine(statement.machine)
+        elif isinstance(statement, tree.Use):
+            self.note_use(statement)
+
+    def note_use(self, use: tree.Use) -> None:
+        found = self.scopes[use.fragment.span.file].fragments.get(use.fragment.text)
+        if found is not None:
+            self.used.add(("fragment", found.span.file, found.name.text))
+        scope = self.scopes[use.span.file]
+        for argument in use.arguments:
+            value = argument.value
+            if isinstance(value, (tree.Compare, tree.GuardRef, tree.Not, tree.And, tree.Or)):
+                for ref in guard_refs(value):
+                    guard = scope.guards.get(ref.name.text)
+                    if guard is not None:
+                        self.used.add(("guard", guard.span.file, guard.name.text))
+            elif isinstance(value, (tree.Action, tree.Literal)):
+                text = value.name.text if isinstance(value, tree.Action) else str(value.value)
+                self._note_argument(text, scope)
+
+    def _note_argument(self, text: str, scope: Scope) -> None:
+        """A bare argument may be an event, a guard or a handler: naming it is using it."""
+        for kind, known in (("event", scope.events), ("guard", scope.guards), ("bind", scope.binds)):
+            found = known.get(text)
+            if found is not None:
+                self.used.add((kind, found.span.file, found.name.text))
+
+    def _unknown(self, code: str, noun: str, name: str, span: tree.Span, known: Iterable[str]) -> None:
+        article = "an" if noun[0] in "aeiou" else "a"
+        hint = nearest(name, known, f"{article} {noun} with a similar name exists") or _DECLARE[code]
+        self.findings.append(Finding(code, span, f"no {noun} `{name}` is declared here", hint))
+
+
+_DECLARE = {
+    "unknown_event": "declare it: `event NAME { … }`",
+    "unknown_guard": "declare it: `guard NAME = …`",
+    "unknown_machine": "declare it in this file, or reach it through an import and its alias",
+}
+
+
+def nearest(name: str, known: Iterable[str], words: str) -> str | None:
+    """A hint with the known name that is most like another, if one is like it at all."""
+    near = get_close_matches(name, list(known), 1)
+    return f"{words}: `{near[0]}`" if near else None
+
+
+# --- walks
+
+
+def _all_statements(body: tuple[tree.Statement, ...]) -> Iterator[tree.Statement]:
+    waiting = list(reversed(body))
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        if isinstance(statement, tree.State) or (isinstance(statement, tree.Invoke) and statement.body):
+            waiting += reversed(statement.body or ())
+
+
+def predicates_of(transition: tree.Transition) -> Iterator[tree.Predicate]:
+    """Every predicate of a transition, in source order."""
+    if transition.where is not None:
+        yield transition.where
+    for branch in transition.branches:
+        if branch.test is not None and not isinstance(branch.test, tree.Name):
+            yield branch.test
+
+
+def guard_refs(predicate: tree.Predicate) -> Iterator[tree.GuardRef]:
+    """The named guards in a predicate, in source order."""
+    waiting = [predicate]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tree.GuardRef):
+            yield node
+        elif isinstance(node, tree.Not):
+            waiting.append(node.term)
+        elif isinstance(node, (tree.And, tree.Or)):
+            waiting += reversed(node.terms)
+
+
+# --- guards
+
+
+def _guard_faults(guards: Iterable[tree.Guard], names: _Names) -> Iterator[Finding]:
+    """Unknown names inside guards, and circles, each at the reference that closes it."""
+    state: dict[int, str] = {}
+    for guard in guards:
+        yield from _guard_circles(guard, names, state)
+
+
+def _guard_circles(start: tree.Guard, names: _Names, state: dict[int, str]) -> Iterator[Finding]:
+    way: list[tuple[tree.Guard, Iterator[tree.GuardRef]]] = []
+    if id(start) not in state:
+        state[id(start)] = "open"
+        way.append((start, guard_refs(start.predicate)))
+    while way:
+        guard, refs = way[-1]
+        ref = next(refs, None)
+        if ref is None:
+            state[id(guard)] = "done"
+            way.pop()
+            continue
+        target = names.guard(ref)
+        if target is None or state.get(id(target)) == "done":
+            continue
+        if state.get(id(target)) == "open":
+            circle = [open_one.name.text for open_one, _ in way]
+            shown = " needs ".join([*circle[circle.index(target.name.text) :], target.name.text])
+            yield Finding("guard_cycle", ref.name.span, f"the guard `{target.name.text}` needs itself: {shown}")
+        else:
+            state[id(target)] = "open"
+            way.append((target, guard_refs(target.predicate)))
+
+
+# --- machines
+
+
+def _machine(machine: tree.Machine, linked: Linked, names: _Names) -> MachineModel:
+    expanded = expand(machine.body, linked.scopes)
+    names.findings += expanded.findings
+    for use in uses_in(machine.body):
+        names.note_use(use)
+    id, version = machine.name.text, version_of(machine)
+    builder = _Builder(id, version, machine, machine.span.file, expanded.uses, names)
+    builder.build(expanded.body)
+    return builder.finish(broken=machine.broken)
+
+
+def version_of(machine: tree.Machine) -> int:
+    """The machine's version, 1 where none or none that is right is written."""
+    raw = machine.version
+    return int(raw) if raw is not None and raw.isascii() and raw.isdigit() and int(raw) >= 1 else 1
+
+
+@dataclass(slots=True)
+class _Body:
+    """A state under construction: what `StateModel` holds, as it becomes known."""
+
+    index: int
+    name: str
+    path: str
+    parent: int | None
+    kind: str
+    node: tree.State | tree.Machine | tree.Invoke
+    statements: tuple[tree.Statement, ...]
+    uses: tuple[tree.Use, ...]
+    children: dict[str, int] = field(default_factory=dict)
+    all_children: list[int] = field(default_factory=list)
+    lost: set[str] = field(default_factory=set)
+    initial: int | None = None
+    invoke: InvokeModel | None = None
+    transitions: list[int] = field(default_factory=list)
+
+
+class _Builder:
+    """Builds the plain machine of one machine or inline machine."""
+
+    def __init__(
+        self,
+        id: str,
+        version: int,
+        node: tree.Machine | tree.Invoke,
+        file: str,
+        uses: Mapping[tree.Span, tree.Use],
+        names: _Names,
+    ) -> None:
+        self.id = id
+        self.version = version
+        self.node = node
+        self.file = file
+        self.uses = uses
+        self.names = names
+        self.states: list[_Body] = []
+        self.transitions: list[TransitionModel] = []
+        self.inline: list[MachineModel] = []
+        self.context: tree.Context | None = None
+        self.written: list[tuple[int, tree.Transition]] = []
+
+    def build(self, body: tuple[tree.Statement, ...], chain: tuple[tree.Use, ...] = ()) -> None:
+        self.context = next((part for part in body if isinstance(part, tree.Context)), None)
+        root = _Body(0, "", "", None, "machine", self.node, body, chain)
+        self.states.append(root)
+        self._walk(root)
+        for state in self.states:
+            self._initial(state)
+            self._invoke(state)
+        for home, transition in self.written:
+            self._transition(home, transition)
+
+    def _walk(self, body: _Body) -> None:
+        """The states of a body and those inside them, in source order, and every transition as it is written."""
+        for statement in body.statements:
+            if isinstance(statement, (tree.Transition, tree.Defer, tree.Hook)):
+                self.names.note(statement)
+            if isinstance(statement, tree.Transition):
+                self.written.append((body.index, statement))
+            elif isinstance(statement, tree.Use):
+                body.lost.add(statement.name.text)
+            elif isinstance(statement, tree.State):
+                self._walk_state(body, statement)
+
+    def _walk_state(self, outer: _Body, node: tree.State) -> None:
+        use = self.uses.get(node.span)
+        chain = (*outer.uses, use) if use is not None else outer.uses
+        path = f"{outer.path}.{node.name.text}" if outer.path else node.name.text
+        inside = any(isinstance(part, (tree.State, tree.Use)) for part in node.body)
+        kind = "orthogonal" if node.keyword == "orthogonal" else "composite" if inside else "leaf"
+        state = _Body(len(self.states), node.name.text, path, outer.index, kind, node, node.body, chain)
+        self.states.append(state)
+        outer.children.setdefault(node.name.text, state.index)
+        outer.all_children.append(state.index)
+        if chain and path.count(".") >= LEVEL_LIMIT:
+            message = f"states nest deeper than {LEVEL_LIMIT} levels once the fragments are put in"
+            self.names.findings.append(
+                Finding("too_deep", chain[0].fragment.span, message, "make some of them machines")
+            )
+            return
+        self._walk(state)
+
+    def _initial(self, state: _Body) -> None:
+        written = next((part for part in state.statements if isinstance(part, tree.Initial)), None)
+        if written is None or state.kind not in ("machine", "composite"):
+            return
+        name = str(written.target)
+        if len(written.target.parts) == 1:
+            state.initial = state.children.get(written.target.parts[0].text)
+            if written.target.parts[0].text in state.lost:
+                return
+        if state.initial is None:
+            hint = nearest(name, state.children, "a state of this body with a similar name exists")
+            message = f"`initial` names `{name}`, which is no state of this body"
+            self.names.findings.append(Finding("initial_unresolved", written.target.span, message, hint))
+
+    def _invoke(self, state: _Body) -> None:
+        node = next((part for part in state.statements if isinstance(part, tree.Invoke)), None)
+        if node is None or state.kind == "machine":
+            return
+        if node.machine is not None:
+            found = self.names.machine(node.machine)
+            state.invoke = InvokeModel(node, None if found is None else _signature(found))
+            return
+        id = f"{self.id}:{state.path}"
+        inner = _Builder(id, self.version, node, self.file, self.uses, self.names)
+        inner.build(node.body or (), state.uses)
+        model = inner.finish(broken=False)
+        self.inline.append(model)
+        state.invoke = InvokeModel(node, Signature(id, self.version, node, self.file, inner.context), model)
+
+    # --- transitions
+
+    def _transition(self, home: int, node: tree.Transition) -> None:
+        source = self._source(home, node.source)
+        branches = tuple(BranchModel(part, self._target(home, node, part)) for part in node.branches)
+        if source is None:
+            return
+        index = len(self.transitions)
+        self.transitions.append(TransitionModel(index, source, home, node, branches))
+        self.states[source].transitions.append(index)
+
+    def _source(self, home: int, name: tree.Name) -> int | None:
+        """A direct child of the body, or the body's own state; the machine's name is the machine itself."""
+        body = self.states[home]
+        if name.text in body.children:
+            return body.children[name.text]
+        own = body.name if home else self.id
+        if name.text == own:
+            return home
+        if name.text not in body.lost:
+            hint = nearest(name.text, [*body.children, own], "a state of this body with a similar name exists")
+            where = f"`{self._label(body)}`"
+            message = f"no state `{name.text}` stands in {where}, where this transition begins"
+            self.names.findings.append(Finding("unknown_state", name.span, message, hint or _FROM))
+        return None
+
+    def _target(self, home: int, node: tree.Transition, branch: tree.Branch) -> int | None:
+        """The nearest state of the first name, from the body outwards; the rest steps down."""
+        path = branch.target
+        at: int | None = home
+        for _ in range(path.hops):
+            at = self.states[at].parent if at is not None else None
+        visible: list[str] = []
+        first = path.parts[0].text
+        while at is not None:
+            body = self.states[at]
+            if first in body.children:
+                return self._step_down(body.children[first], path, node)
+            if first in body.lost:
+                return None
+            visible += body.children
+            at = body.parent
+        self._unknown_target(path, node, visible, self._label(self.states[home]))
+        return None
+
+    def _label(self, body: _Body) -> str:
+        """A body as a message names it, the same for every use of a fragment."""
+        return body.name if body.uses else body.path or self.id
+
+    def _step_down(self, found: int, path: tree.Path, node: tree.Transition) -> int | None:
+        for part in path.parts[1:]:
+            body = self.states[found]
+            if part.text in body.lost:
+                return None
+            if part.text not in body.children:
+                self._unknown_target(path, node, [f"{body.name}.{name}" for name in body.children], self._label(body))
+                return None
+            found = body.children[part.text]
+        return found
+
+    def _unknown_target(self, path: tree.Path, node: tree.Transition, visible: list[str], place: str) -> None:
+        code = "selector_target_unresolved" if node.form in ("choose", "select") else "unknown_state"
+        hint = nearest(str(path), visible, "a state with a similar name exists")
+        message = f"no state `{path}` is visible from `{place}`"
+        self.names.findings.append(Finding(code, path.span, message, hint or _TO))
+
+    # --- the result
+
+    def finish(self, *, broken: bool) -> MachineModel:
+        guards, scope_of_guard = self._guards()
+        return MachineModel(
+            id=self.id,
+            version=self.version,
+            file=self.file,
+            node=self.node,
+            states=tuple(map(_state_model, self.states)),
+            transitions=tuple(self.transitions),
+            events=self.names.scopes[self.file].events,
+            guards=guards,
+            scope_of_guard=scope_of_guard,
+            bind_of=self.names.bind_of,
+            context=self.context,
+            inline=tuple(self.inline),
+            broken=broken,
+        )
+
+    def _guards(self) -> tuple[dict[str, GuardModel], dict[tuple[str, str], str]]:
+        """The guards that the machine needs, each under a key of its own, and what each name means in each file."""
+        keys: dict[int, str] = {}
+        found: list[tuple[str, tree.Guard]] = []
+        meaning: dict[tuple[str, str], str] = {}
+        waiting = [ref for t in self.transitions for p in predicates_of(t.node) for ref in guard_refs(p)][::-1]
+        while waiting:
+            ref = waiting.pop()
+            guard = self.names.guard(ref)
+            if guard is None:
+                continue
+            if id(guard) not in keys:
+                name, number = guard.name.text, 1
+                while (key := name if number == 1 else f"{name}@{number}") in keys.values():
+                    number += 1
+                keys[id(guard)] = key
+                found.append((key, guard))
+                waiting += list(guard_refs(guard.predicate))[::-1]
+            meaning[ref.span.file, ref.name.text] = keys[id(guard)]
+        models = {}
+        for key, guard in found:
+            refs = {ref.name.text: meaning.get((ref.span.file, ref.name.text)) for ref in guard_refs(guard.predicate)}
+            models[key] = GuardModel(key, guard.name.text, guard, refs)
+        return models, meaning
+
+
+_FROM = "a transition begins at a state of the body it stands in, or at that body's own state"
+_TO = "a target is looked up from the body outwards; `A.B` steps down"
+
+
+def _signature(machine: tree.Machine) -> Signature:
+    context = next((part for part in machine.body if isinstance(part, tree.Context)), None)
+    return Signature(machine.name.text, version_of(machine), machine, machine.span.file, context)
+
+
+def _state_model(state: _Body) -> StateModel:
+    return StateModel(
+        index=state.index,
+        name=state.name,
+        path=state.path,
+        parent=state.parent,
+        kind=state.kind,
+        node=state.node,
+        body=state.statements,
+        children=tuple(state.all_children),
+        initial=state.initial,
+        transitions=tuple(state.transitions),
+        invoke=state.invoke,
+        uses=state.uses,
+    )

@@ -1,0 +1,193 @@
+"""From `.stm` text to definitions at run time: the only door from the runtime to the compiler (design.md, Directions).
+
+The compiler is imported when one of these functions is called, and not before; an application that ships generated
+modules never calls them. One compiler, one meaning: what comes out equals the generated module's `DEFINITION`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .definition import Definition
+from .errors import DslError, ValidationError
+from .issue import Issue
+from .versions import definition_registry
+
+if TYPE_CHECKING:
+    from harelc.compiler import Compilation
+
+Functions = Mapping[str, Callable[..., Any]]
+
+
+def definition_from_dsl(
+    text: str,
+    name: str | None = None,
+    *,
+    base_path: str | Path | None = None,
+    actions: Functions | None = None,
+    guards: Functions | None = None,
+    validate: bool = False,
+) -> Definition:
+    """The definition of a machine in a `.stm` text, with the program's handlers bound.
+
+    Args:
+        text: the source.
+        name: the machine; may be left out where the text declares one only.
+        base_path: the folder from which imports are read.
+        actions: functions for the handlers that `bind` leaves open.
+        guards: functions for guards that the text names and does not declare: `fn(context, event_data) -> bool`.
+        validate: refuse a machine that the checker finds an error in, even if it could run.
+
+    Raises:
+        DslError: the text cannot be compiled, has no such machine, or a handler is bound to nothing; `issues` holds
+        what
+            was found.
+        ValidationError: with `validate`, the checker found errors.
+    """
+    compilation = _compiler().compile_text(text, base=_folder(base_path), guards=guards or ())
+    return _chosen(compilation, name, actions, guards, validate)
+
+
+def definition_from_dsl_file(
+    path: str | Path,
+    name: str | None = None,
+    *,
+    base_path: str | Path | None = None,
+    actions: Functions | None = None,
+    guards: Functions | None = None,
+    validate: bool = False,
+) -> Definition:
+    """The definition of a machine in a `.stm` file; parameters and errors are those of `definition_from_dsl`.
+
+    `base_path` is the folder that imports may not leave; the file's own where it is left out.
+    """
+    compilation = _compiler().compile_file(Path(path), root=_folder(base_path), guards=guards or ())
+    return _chosen(compilation, name, actions, guards, validate)
+
+
+def validate(text: str, *, base_path: str | Path | None = None) -> tuple[Issue, ...]:
+    """Everything the checker finds in a text, in order of place: what `harelc check` says."""
+    found: tuple[Issue, ...] = _compiler().compile_text(text, base=_folder(base_path)).issues
+    return found
+
+
+def validate_or_raise(text: str, *, base_path: str | Path | None = None) -> tuple[Issue, ...]:
+    """The warnings of a text without errors. Raises `ValidationError` where there is an error."""
+    compilation = _compiler().compile_text(text, base=_folder(base_path))
+    _refuse_errors(compilation)
+    found: tuple[Issue, ...] = compilation.issues
+    return found
+
+
+def read_definitions(folder: str | Path) -> tuple[Definition, ...]:
+    """Every machine declared in the `.stm` files below a folder, by file and place, handlers left open.
+
+    Raises:
+        DslError: there is no such folder or no source in it, or a source has an error.
+    """
+    root = Path(folder)
+    paths = sorted(root.rglob("*.stm"))
+    if not paths:
+        raise DslError(f"no .stm file is below {str(folder)!r}: name a folder with sources")
+    definitions: list[Definition] = []
+    for path in paths:
+        compilation = _compiler().compile_file(path, root=root)
+        _refuse_errors(compilation)
+        definitions += compilation.definitions.values()
+    return tuple(definitions)
+
+
+def load_definitions(folder: str | Path) -> dict[tuple[str, int], Definition]:
+    """The machines below a folder by (id, version), as a runner takes them.
+
+    Raises:
+        DslError: as of `read_definitions`, or one version of a machine is there twice with different content.
+    """
+    return definition_registry(read_definitions(folder))
+
+
+def render(definition: Definition) -> str:
+    """The Mermaid diagram of a machine."""
+    try:
+        from harelc.diagram import mermaid
+    except ImportError as error:
+        raise _missing(error) from error
+    return mermaid(definition)
+
+
+def _compiler() -> Any:
+    try:
+        from harelc import compiler
+    except ImportError as error:
+        raise _missing(error) from error
+    return compiler
+
+
+def _missing(error: ImportError) -> DslError:
+    if error.name is not None and error.name.partition(".")[0] not in (
+        "harelc",
+        "textx",
+        "arpeggio",
+        "jinja2",
+        "black",
+    ):
+        raise error
+    return DslError("compiling .stm sources needs the compiler: pip install harelc")
+
+
+def _folder(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)
+
+
+def _chosen(
+    compilation: Compilation, name: str | None, actions: Functions | None, guards: Functions | None, validate: bool
+) -> Definition:
+    if compilation.blocked:
+        raise DslError(_report(compilation.issues, compilation), compilation.issues)
+    if validate:
+        _refuse_errors(compilation)
+    definition = _named(compilation, name).bound(actions, guards)
+    _refuse_unbound(definition)
+    return definition
+
+
+def _named(compilation: Compilation, name: str | None) -> Definition:
+    definitions = compilation.definitions
+    declared = ", ".join(definitions) or "none"
+    if name is None and len(definitions) == 1:
+        return next(iter(definitions.values()))
+    if name is None:
+        raise DslError(f"which machine? {compilation.entry} declares {declared}: pass its name")
+    if name not in definitions:
+        raise DslError(f"{compilation.entry} declares no machine {name!r}; it declares {declared}")
+    return definitions[name]
+
+
+def _refuse_errors(compilation: Compilation) -> None:
+    errors = tuple(issue for issue in compilation.issues if issue.is_error)
+    if errors:
+        raise ValidationError(_report(errors, compilation), errors)
+
+
+def _refuse_unbound(definition: Definition) -> None:
+    names: dict[str, None] = {}
+    machines = [definition]
+    while machines:
+        machine = machines.pop()
+        names.update((name, None) for name in machine.handlers if name not in machine.actions)
+        names.update((name, None) for name in machine.open_guards if name not in machine.predicates)
+        machines += machine.inline
+    if names:
+        listed = ", ".join(names)
+        raise DslError(
+            f"machine {definition.id} calls {listed}, which nothing binds: pass actions={{…}} (guards={{…}} for "
+            "guards), or write `bind { NAME = package.module.function }` in the source"
+        )
+
+
+def _report(issues: tuple[Issue, ...], compilation: Compilation) -> str:
+    from harelc.report import text
+
+    return text(issues, compilation.sources, False).rstrip()
