@@ -17,7 +17,7 @@ from math import ceil, floor, prod
 from .. import tree
 from ..model import GuardModel, TransitionModel
 from .facts import Facts
-from .values import UNKNOWN, Type
+from .values import UNKNOWN, Type, can_be_equal, of_literal, why_no_order
 
 _MOST_NODES = 200
 _MOST_TRIALS = 50_000
@@ -135,6 +135,7 @@ def can_hold(formula: Formula, type_of: Callable[[Variable], Type]) -> bool:
     """Whether some values make the formula hold; true where that is not sure."""
     literals: dict[Variable, list[Value]] = {}
     maybes: dict[object, None] = {}
+    formula = _without_slips(formula, type_of)
     leaves = tuple(_leaves(formula))
     for leaf in leaves:
         if isinstance(leaf, Maybe):
@@ -180,6 +181,28 @@ def types_at(facts: Facts, index: int, kind: str | None) -> Callable[[Variable],
         return UNKNOWN if kind is None else facts.field_type((kind,), name) or UNKNOWN
 
     return type_of
+
+
+def _without_slips(formula: Formula, type_of: Callable[[Variable], Type]) -> Formula:
+    """The formula where a comparison between types that never match may hold: it has a finding of its own."""
+    if isinstance(formula, Test):
+        return Maybe(formula) if _is_slip(formula, type_of(formula.variable)) else formula
+    if isinstance(formula, Negated):
+        return Negated(_without_slips(formula.term, type_of))
+    if isinstance(formula, All):
+        return All(tuple(_without_slips(term, type_of) for term in formula.terms))
+    if isinstance(formula, Some):
+        return Some(tuple(_without_slips(term, type_of) for term in formula.terms))
+    return formula
+
+
+def _is_slip(test: Test, known: Type) -> bool:
+    if test.op == "in":
+        members = test.value if isinstance(test.value, tuple) else None
+        return members is None or (bool(members) and not any(can_be_equal(known, of_literal(one)) for one in members))
+    if test.op in ("==", "!="):
+        return not can_be_equal(known, of_literal(test.value))
+    return why_no_order(known, of_literal(test.value)) is not None
 
 
 def _leaves(formula: Formula) -> Iterator[Test | Maybe]:

@@ -43,7 +43,7 @@ def terminal_missing_outcome(facts: Facts) -> Iterator[Fault]:
         return
     for state in facts.states:
         at, node = state.index, state.node
-        if isinstance(node, tree.State) and facts.is_terminal(at) and facts.ends_execution[at] and not _verdicts(state):
+        if not facts.is_second[at] and isinstance(node, tree.State) and _ends_silently(facts, state):
             what = "the machine" if facts.root[at] == 0 else f"the region `{facts.label(facts.root[at])}`"
             message = f"`{facts.label(at)}` ends {what} without an outcome"
             hint = f"write `final {node.name.text} success`, or add a transition that leads on"
@@ -179,6 +179,8 @@ def _not_terminal(facts: Facts, kind: str) -> Iterator[Fault]:
 def carry_unknown_field(facts: Facts) -> Iterator[Fault]:
     """A `carry` names a key that the machine's `context` does not declare (language 6).
 
+    In a region any key may be carried: its context is its own, and its actions may add to it.
+
     Wrong:
 
         event Go {}
@@ -204,19 +206,19 @@ def carry_unknown_field(facts: Facts) -> Iterator[Fault]:
     if facts.schema is None:
         return
     for state in facts.states:
-        for part in state.body:
+        for part in state.body if facts.root[state.index] == 0 else ():
             for name in part.names if isinstance(part, tree.Carry) else ():
-                if not facts.is_known_key(state.index, name.text):
-                    known = [*facts.schema, *facts.passed[facts.root[state.index]]]
-                    hint = did_you_mean(name.text, known) or f"add `{name.text}` to its `context`"
+                if name.text not in facts.schema:
+                    hint = did_you_mean(name.text, facts.schema) or f"add `{name.text}` to its `context`"
                     message = f"`{facts.machine.id}` declares no context key `{name.text}`"
                     yield Fault(name.span, message, hint, facts.notes(state.index))
 
 
-def _verdicts(state: StateModel) -> bool:
-    """Whether the state declares an outcome."""
+def _ends_silently(facts: Facts, state: StateModel) -> bool:
+    """Whether the state is a terminal that ends its execution and declares no outcome."""
     has_verdict = isinstance(state.node, tree.State) and state.node.verdict is not None
-    return has_verdict or any(isinstance(part, tree.Outcome) for part in state.body)
+    has_outcome = has_verdict or any(isinstance(part, tree.Outcome) for part in state.body)
+    return not has_outcome and facts.is_terminal(state.index) and facts.ends_execution[state.index]
 
 
 MACHINE_RULES = (

@@ -49,11 +49,26 @@ class Facts:
 
     def __init__(self, machine: MachineModel) -> None:
         self.machine = machine
-        self.states: Sequence[StateModel] = machine.states
         self._field_types: dict[tuple[tuple[str, ...], str], Type | None] = {}
         self._guard_tests: dict[str, tuple[tree.Compare, ...]] = {}
 
     # --- structure
+
+    @cached_property
+    def states(self) -> Sequence[StateModel]:
+        """The states by index."""
+        return self.machine.states
+
+    @cached_property
+    def is_second(self) -> Sequence[bool]:
+        """For each state whether it, or one around it, has the name of an earlier one in its body: nothing can mean it."""
+        second: list[bool] = []
+        names: set[tuple[int | None, str]] = set()
+        for state in self.states:
+            name = (state.parent, state.name)
+            second.append(name in names or (state.parent is not None and second[state.parent]))
+            names.add(name)
+        return second
 
     @cached_property
     def own(self) -> Sequence[Sequence[TransitionModel]]:

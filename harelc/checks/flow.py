@@ -428,7 +428,8 @@ def unreachable(facts: Facts) -> Iterator[Fault]:
         return
     reached = _reached(facts)
     for state in facts.states:
-        if not reached[state.index] and state.parent is not None and reached[state.parent]:
+        is_lost = not reached[state.index] and not facts.is_second[state.index]
+        if is_lost and state.parent is not None and reached[state.parent]:
             node = state.node
             place = node.name.span if isinstance(node, tree.State) else node.span
             hint = "add a transition to it, or remove it"
@@ -458,7 +459,7 @@ def _reached(facts: Facts) -> Sequence[bool]:
             active[level.index] = True
             waiting.extend(targets.on_events(level.index))
             if level.kind == "orthogonal":
-                waiting.extend(level.children)
+                waiting += (level.index, *level.children)
         state = facts.states[index]
         if entered[index]:
             continue

@@ -106,7 +106,7 @@ def _started(facts: Facts) -> Iterator[tuple[int, Key, tree.Invoke]]:
     seen: set[int] = set()
     while waiting:
         index = waiting.pop()
-        while index is not None and index not in seen:
+        while index is not None and facts.entry[index] not in seen:
             index = facts.entry[index]
             seen.add(index)
             state = facts.states[index]
@@ -303,7 +303,8 @@ def returned_incomplete(source: FileFacts) -> Iterator[Fault]:
             continue
         for state in facts.states:
             invoke = state.invoke
-            if invoke is None or invoke.machine is None or facts.is_fan_out(state.index):
+            left_at_once = any(transition.is_automatic for transition in facts.own[state.index])
+            if invoke is None or invoke.machine is None or facts.is_fan_out(state.index) or left_at_once:
                 continue
             missing = _uncovered(facts, state.index, _outcomes(invoke, models))
             if missing:

@@ -134,7 +134,7 @@ def timeout_unhandled(facts: Facts) -> Iterator[Fault]:
         listens = any(can_hold(reader.taken(t), types_at(facts, state.index, "Timeout")) for t in own)
         is_root = facts.root[state.index] == state.index
         handled.append(listens or (not is_root and state.parent is not None and handled[state.parent]))
-        if not handled[state.index] and state.parent is not None:
+        if not handled[state.index] and state.parent is not None and not facts.is_second[state.index]:
             for part in state.body:
                 if isinstance(part, tree.Timeout):
                     message = f"nothing handles the timeout of `{facts.label(state.index)}`"

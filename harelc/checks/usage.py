@@ -23,6 +23,8 @@ Declared = tree.Event | tree.Guard | tree.Fragment
 def unused_event(source: FileFacts) -> Iterator[Fault]:
     """An event is declared, and no machine of the file handles or defers it (language 6).
 
+    A state with `on activity` takes any event that nothing handles, so in a file with one no event is reported.
+
     Wrong:
 
         event Go {}
@@ -45,6 +47,8 @@ def unused_event(source: FileFacts) -> Iterator[Fault]:
           from Cart to Done on Go | Refunded
         }
     """
+    if any(isinstance(p, tree.Hook) and p.when == "activity" for f in source.machines for s in f.states for p in s.body):
+        return
     for item in _unused(source, "event", tree.Event):
         if item.name.text not in RESERVED:
             message = f"no machine of this file handles or defers `{item.name.text}`"
@@ -155,9 +159,24 @@ def unused_import(source: FileFacts) -> Iterator[Fault]:
     for imported, files in source.unit.imported.items():
         names = {file.name for file in files}
         broken = any(file.broken for file in files)
-        if files and not broken and not any(file in names for _, file, _ in source.unit.used):
+        is_used = any(file in names for _, file, _ in source.unit.used)
+        if files and not broken and not is_used and not _is_hidden(source, files):
             message = f"nothing of `{imported.path.text}` is used"
             yield Fault(imported.span, message, "remove the import")
+
+
+def _is_hidden(source: FileFacts, files: Iterable[tree.File]) -> bool:
+    """Whether the files declare a name that another imported file declares as well, which has a finding of its own."""
+    elsewhere = {(kind, name) for kind, file, name in source.unit.used if file != source.file.name}
+    for file in files:
+        for item in file.items:
+            if isinstance(item, tree.Event) and ("event", item.name.text) in elsewhere:
+                return True
+            if isinstance(item, tree.Guard) and ("guard", item.name.text) in elsewhere:
+                return True
+            if isinstance(item, tree.Bind) and any(("bind", entry.name.text) in elsewhere for entry in item.entries):
+                return True
+    return False
 
 
 def _unused(

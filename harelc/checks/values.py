@@ -32,7 +32,7 @@ UNKNOWN = Type("any", nullable=True, may_lack=True)
 
 def declared(field: tree.FieldDecl) -> Type:
     """The type of a field or key where whoever reads it can rely on the declaration."""
-    return Type(field.type, field.optional, field.optional)
+    return Type(field.type, field.optional or field.type == "any", field.optional)
 
 
 def of_literal(value: object) -> Type:
