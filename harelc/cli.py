@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from . import console
+from . import console, formatting
 from .version import VERSION
 
 _PATHS = click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
@@ -204,6 +204,9 @@ def explain(code: str) -> int:
     from .showing import print_explanation
 
     return print_explanation(code)
+
+
+app.add_command(formatting.fmt)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
