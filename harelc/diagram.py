@@ -7,20 +7,22 @@ from __future__ import annotations
 
 from harel.definition import Definition
 
-from . import diagram_dot, diagram_mermaid, diagram_plantuml
 from .chart import chart_of
+from .diagram_dot import dot_text
+from .diagram_mermaid import mermaid_text
+from .diagram_plantuml import plantuml_text
 
 
 def mermaid(definition: Definition) -> str:
     """The machine as a Mermaid `stateDiagram-v2`."""
-    return diagram_mermaid.text(chart_of(definition))
+    return mermaid_text(chart_of(definition))
 
 
 def plantuml(definition: Definition) -> str:
     """The machine as a PlantUML state diagram."""
-    return diagram_plantuml.text(chart_of(definition))
+    return plantuml_text(chart_of(definition))
 
 
 def dot(definition: Definition) -> str:
     """The machine as a Graphviz graph."""
-    return diagram_dot.text(chart_of(definition))
+    return dot_text(chart_of(definition))

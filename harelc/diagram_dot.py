@@ -13,7 +13,7 @@ from .chart import ENDS, Arrow, Block, Chart, Node
 _INDENT = "  "
 
 
-def text(chart: Chart) -> str:
+def dot_text(chart: Chart) -> str:
     """The chart as a `digraph`, with a line end at its end."""
     title = "\n".join([chart.machine.name, *chart.machine.notes])
     lines = [

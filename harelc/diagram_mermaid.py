@@ -27,7 +27,7 @@ _DIRECTION = re.compile(r"(d)(?=irection\s)", re.IGNORECASE)
 _INDENT = "    "
 
 
-def text(chart: Chart) -> str:
+def mermaid_text(chart: Chart) -> str:
     """The chart as Mermaid text, with a line end at its end."""
     lines = ["stateDiagram-v2"]
     if chart.machine.notes:

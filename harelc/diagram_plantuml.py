@@ -24,7 +24,7 @@ _UNSAFE = re.compile(r"[^\w .,()\[\]=|?…]|(?<=\[)\[|(?<=\])\]|(?<=_)_|_(?=_)|^
 _INDENT = "  "
 
 
-def text(chart: Chart) -> str:
+def plantuml_text(chart: Chart) -> str:
     """The chart as PlantUML text, with a line end at its end."""
     lines = ["@startuml", f"title {escape(chart.machine.name)}"]
     if chart.machine.notes:

@@ -217,7 +217,7 @@ def _documentation(definition: Definition) -> Iterator[str]:
 
 def _heading(machine: Definition, doc: Doc) -> str:
     if doc.subject != "transition":
-        return f"{doc.subject.capitalize()} `{doc.name}`"
+        return f"{doc.subject.capitalize()} `{doc.name.partition('@')[0] if doc.subject == 'guard' else doc.name}`"
     transition = machine.transitions[int(doc.name)]
     source = machine.paths[transition.source] or machine.id
     targets = dict.fromkeys(machine.paths[branch.target] or machine.id for branch in transition.branches)
