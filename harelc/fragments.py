@@ -89,7 +89,8 @@ class _Expansion:
         found = self._scopes[use.fragment.span.file].fragments
         fragment = found.get(use.fragment.text)
         if fragment is None:
-            self.findings.append(_unknown(use, list(found)))
+            if self._scopes[use.fragment.span.file].is_complete:
+                self.findings.append(_unknown(use, list(found)))
             return use
         if any(self._fragment_of(outer) is fragment for outer in chain):
             return use

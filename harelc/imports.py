@@ -26,13 +26,17 @@ Declared = TypeVar("Declared", tree.Event, tree.Guard, tree.BindEntry)
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the names of one file mean. Machines and fragments are found by their dotted names, all else bare."""
+    """What the names of one file mean. Machines and fragments are found by their dotted names, all else bare.
+
+    `is_complete`: nothing was lost to a syntax error or an import that failed, so a name that is not here does not exist.
+    """
 
     events: Mapping[str, tree.Event]
     guards: Mapping[str, tree.Guard]
     binds: Mapping[str, tree.BindEntry]
     machines: Mapping[str, tree.Machine]
     fragments: Mapping[str, tree.Fragment]
+    is_complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +219,9 @@ def _scope(file: tree.File, imports: list[tuple[tree.Import, str]], scopes: Mapp
             machines.setdefault(prefix + name, machine)
         for name, fragment in brought.fragments.items():
             fragments.setdefault(prefix + name, fragment)
-    return Scope(events, guards, binds, machines, fragments)
+    lines = sum(isinstance(item, tree.Import) for item in file.items)
+    is_complete = not file.broken and lines == len(imports) and all(scopes[target].is_complete for _, target in imports)
+    return Scope(events, guards, binds, machines, fragments, is_complete)
 
 
 def _shadowed(reader: _Reader, scopes: Mapping[str, Scope]) -> Iterator[Finding]:

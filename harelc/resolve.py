@@ -165,6 +165,9 @@ class _Names:
                 self.used.add((kind, found.span.file, found.name.text))
 
     def _unknown(self, code: str, noun: str, name: str, span: tree.Span, known: Iterable[str]) -> None:
+        """Report a name, unless what declares it may have been lost to another finding."""
+        if not self.scopes[span.file].is_complete:
+            return
         article = "an" if noun[0] in "aeiou" else "a"
         hint = nearest(name, known, f"{article} {noun} with a similar name exists") or _DECLARE[code]
         self.findings.append(Finding(code, span, f"no {noun} `{name}` is declared here", hint))

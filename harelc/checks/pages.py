@@ -51,6 +51,13 @@ PAGES = (
         """,
     ),
     _page(
+        "unreadable_file",
+        """A file cannot be read (build 1).
+
+        It does not exist, is a folder, or may not be read. A text without a file has no folder to import from.
+        """,
+    ),
+    _page(
         "too_deep",
         """States, parentheses, `not` or lists are nested too deeply (edges, Values).
 
@@ -102,14 +109,13 @@ PAGES = (
         Wrong:
 
             import "lob.stm"
+            event Go {}
             machine order {
               initial Cart
               state Cart {}
               final Done success {}
               from Cart to Done on Go
             }
-            # file: lib.stm
-            event Go {}
 
         Right:
 
@@ -263,7 +269,7 @@ PAGES = (
             fragment Ask(next: event) { initial A  state A {}  final B success {}  from A to B on next }
             machine order {
               initial Asking
-              use Ask(nxt = Go) as Asking
+              use Ask as Asking
               final Done success {}
               from Asking to Done on Go
             }

@@ -15,7 +15,7 @@ from harelc.explain import Explanation, Files
 from harelc.reading import Unreadable
 from harelc.tree import Span
 
-WITHOUT_EXAMPLE = {"encoding_error", "too_deep"}
+WITHOUT_EXAMPLE = {"encoding_error", "too_deep", "unreadable_file"}
 """No short text can show these."""
 
 EXPLAINED = [page for page in explain.pages() if page.code not in WITHOUT_EXAMPLE]
