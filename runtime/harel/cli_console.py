@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from .errors import HarelError
+from .errors import DslError, HarelError
 from .values import escape_text
 
 FINE = 0
@@ -53,6 +53,9 @@ def run(command: Callable[[], int]) -> int:
             return _end(INTERRUPTED)
         except BrokenPipeError:
             return _end(PIPE_CLOSED)
+        except DslError as error:
+            # A report of findings has its own lines, and nothing in them that a terminal would obey.
+            return _end(FINDINGS, str(error)) if error.issues else _end(WRONG_USE, _one_line(str(error)))
         except (HarelError, ValueError, ModuleNotFoundError) as error:
             return _end(WRONG_USE, _one_line(str(error)))
         except OSError as error:

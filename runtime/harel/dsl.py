@@ -81,6 +81,26 @@ def validate_or_raise(text: str, *, base_path: str | Path | None = None) -> tupl
     return found
 
 
+def validate_file(path: str | Path, *, base_path: str | Path | None = None) -> tuple[Issue, ...]:
+    """Everything the checker finds in a file; `base_path` is that of `definition_from_dsl_file`."""
+    found: tuple[Issue, ...] = _compiler().compile_file(Path(path), root=_folder(base_path)).issues
+    return found
+
+
+def read_text(text: str, *, base_path: str | Path | None = None) -> tuple[Definition, ...]:
+    """Every machine declared in a text, handlers left open. Raises `ValidationError` where it has an error."""
+    return _declared(_compiler().compile_text(text, base=_folder(base_path)))
+
+
+def read_file(path: str | Path, *, base_path: str | Path | None = None) -> tuple[Definition, ...]:
+    """Every machine declared in a file, handlers left open; `base_path` and errors as of `definition_from_dsl_file`.
+
+    Raises:
+        ValidationError: the file has an error.
+    """
+    return _declared(_compiler().compile_file(Path(path), root=_folder(base_path)))
+
+
 def read_definitions(folder: str | Path) -> tuple[Definition, ...]:
     """Every machine declared in the `.stm` files below a folder, by file and place, handlers left open.
 
@@ -93,9 +113,7 @@ def read_definitions(folder: str | Path) -> tuple[Definition, ...]:
         raise DslError(f"no .stm file is below {str(folder)!r}: name a folder with sources")
     definitions: list[Definition] = []
     for path in paths:
-        compilation = _compiler().compile_file(path, root=root)
-        _refuse_errors(compilation)
-        definitions += compilation.definitions.values()
+        definitions += read_file(path, base_path=root)
     return tuple(definitions)
 
 
@@ -163,6 +181,11 @@ def _named(compilation: Compilation, name: str | None) -> Definition:
     if name not in definitions:
         raise DslError(f"{compilation.entry} declares no machine {name!r}; it declares {declared}")
     return definitions[name]
+
+
+def _declared(compilation: Compilation) -> tuple[Definition, ...]:
+    _refuse_errors(compilation)
+    return tuple(compilation.definitions.values())
 
 
 def _refuse_errors(compilation: Compilation) -> None:

@@ -37,7 +37,8 @@ class Settings:
         transport_backend, transport_url: where messages queue; "" where they are not set.
         prefix: names every table, key and collection.
         create_schema: whether a worker or `publish` may create what is missing.
-        definitions_dir: a folder of machines, or `None`. definitions: modules that hold machines.
+        definitions_dir: a folder of `.stm` sources, which need harelc, or `None`. definitions: modules that hold
+            machines.
         action_modules: modules whose functions a published machine may call.
         trace, trace_max: whether steps are traced, and how many rows an execution keeps.
         concurrency: how many events a worker has in flight.
@@ -105,12 +106,14 @@ class Settings:
         """The machines of `HAREL_DEFINITIONS` and `HAREL_DEFINITIONS_DIR`, each version once.
 
         Raises:
-            SettingError: a module cannot be imported or holds no machine, or a folder holds no machine. DslError: a
-            source has mistakes, or one version is there twice with different content.
+            SettingError: a module cannot be imported or holds no machine. DslError: the folder has no source or one
+                with mistakes, or one version is there twice with different content.
         """
         found = [definition for name in self.definitions for definition in _module_definitions(name)]
         if self.definitions_dir is not None:
-            found += folder_definitions(self.definitions_dir)
+            from .dsl import read_definitions
+
+            found += read_definitions(self.definitions_dir)
         return [machine for machine in definition_registry(found).values() if ":" not in machine.id]
 
 
@@ -127,20 +130,6 @@ def store_from_url(url: str, *, prefix: str = "harel", create_schema: bool = Tru
         known = ", ".join(f"{name}://" for name in _BACKENDS)
         raise SettingError(f"no store backend reads {shown(url)}; the backends are {known}")
     return backend(url, prefix, create_schema)
-
-
-def folder_definitions(folder: Path) -> list[Definition]:
-    """The machines of a folder: those of its generated modules, or else of its `.stm` sources, which need harelc.
-
-    Raises:
-        SettingError: there are none. DslError: a source has mistakes.
-    """
-    from .dsl import load_definitions
-
-    found = list(load_definitions(folder).values())
-    if not found:
-        raise SettingError(f"the folder {str(folder)!r} holds no machine")
-    return found
 
 
 def _sqlite(url: str, prefix: str, create_schema: bool) -> Store:

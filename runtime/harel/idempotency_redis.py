@@ -41,8 +41,8 @@ class RedisIdempotency:
     def __init__(self, client: RedisClient | str, *, prefix: str = "harel", keep: float = KEPT_FOR) -> None:
         if not keep > 0:
             raise ValueError(f"keep is {keep!r}; it is a number of seconds above 0")
-        self._own = _connected(client) if isinstance(client, str) else None
-        self._client: RedisClient = self._own if isinstance(client, str) else client
+        self._is_own = isinstance(client, str)
+        self._client: Any = _connected(client) if isinstance(client, str) else client
         self._prefix = f"{checked_prefix(prefix)}:idempotency:"
         self._milliseconds = max(1, int(keep * 1000))
 
@@ -62,8 +62,8 @@ class RedisIdempotency:
 
     def close(self) -> None:
         """Close the connections if they are this object's own; they are opened again when needed."""
-        if self._own is not None:
-            self._own.close()
+        if self._is_own:
+            self._client.close()
 
 
 def _connected(url: str) -> Any:

@@ -91,9 +91,9 @@ def store(database: Path) -> SqliteStore:
     return SqliteStore(database)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def machine() -> Definition:
-    return definition_from_dsl(ORDER)
+    return definition_from_dsl(ORDER, actions={"charge": print, "refund": print})  # published without them
 
 
 class Shop:
@@ -102,13 +102,9 @@ class Shop:
     def __init__(self, store: SqliteStore, machine: Definition) -> None:
         self.ran: list[str] = []
         self.fails = False
-        self.runner = DurableRunner(
-            store,
-            [machine],
-            actions={"charge": self.charge, "refund": lambda stm, event: self.ran.append("refund")},
-            clock=FakeClock(1_767_603_600.0),
-            trace=True,
-        )
+        actions = {"charge": self.charge, "refund": lambda stm, event: self.ran.append("refund")}
+        clock = FakeClock(1_767_603_600.0)
+        self.runner = DurableRunner(store, [machine], actions=actions, clock=clock, trace=True)
 
     def charge(self, stm: Any, event: Event) -> None:
         self.ran.append("charge")
@@ -417,6 +413,86 @@ def test_cancel_runs_the_handlers_that_the_environment_names(
     assert (tmp_path / "refunded").read_text() == "fraud"
 
 
+PUBLISHED = """
+event Pay {}
+
+machine parcel {
+  initial Waiting
+  state Waiting {}
+  state Again {}
+  state Elsewhere {}
+  state Going { on enter shop_actions_1.go }
+  state Joining { on enter shop_actions_1.join }
+
+  from Waiting to Going on Pay
+  from Again to Going
+  from Elsewhere to Joining
+  from Going to Waiting on Pay
+  from Joining to Waiting on Pay
+}
+"""
+
+ACTIONS = """
+import pathlib
+from os.path import join
+
+pathlib.Path("imported").touch()
+
+def go(stm, event):
+    pathlib.Path("gone").touch()
+"""
+
+
+@pytest.fixture
+def dead_parcel(store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
+    """A store with the dead letter p-1 of a published machine, whose actions are in a module of the current folder."""
+    parcel = definition_from_dsl(PUBLISHED)
+    publish_definitions(store, [parcel])
+    runner = DurableRunner(store, [parcel], resolver=lambda path: len)  # `len(stm, event)` raises
+    runner.create("parcel", execution_id="p-1")
+    assert runner.process("p-1", Event("Pay")).status is Status.FAILED
+    (tmp_path / "shop_actions_1.py").write_text(ACTIONS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "shop_actions_1", raising=False)
+    return store
+
+
+def test_redrive_runs_no_action_of_a_published_machine_that_is_not_allowed(
+    harel: Harel, dead_parcel: SqliteStore
+) -> None:
+    before = dead_parcel.load("p-1")
+    refused = harel("redrive", "p-1", "Again")
+
+    assert refused == Result(
+        2,
+        "",
+        "harel: p-1: going on from Again runs shop_actions_1.go, which is not to be had here; nothing was changed. "
+        "Set HAREL_DEFINITIONS or HAREL_ACTION_MODULES as the workers have it\n",
+    )
+    assert dead_parcel.load("p-1") == before
+    assert not Path("imported").exists()
+
+
+def test_redrive_runs_the_actions_of_a_module_that_is_allowed(
+    harel: Harel, dead_parcel: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HAREL_ACTION_MODULES", "shop_actions_1")
+
+    assert harel("redrive", "p-1", "Again").lines[1].split()[3:5] == ["RUNNING", "Going"]
+    assert Path("gone").exists()
+
+
+def test_what_an_allowed_module_merely_imported_is_not_run(
+    harel: Harel, dead_parcel: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HAREL_ACTION_MODULES", "shop_actions_1")
+    refused = harel("redrive", "p-1", "Elsewhere")
+
+    assert refused.status == 2
+    assert refused.err.startswith("harel: the action shop_actions_1.join is a function of posixpath, which this")
+    assert dead_parcel.load("p-1").status is Status.FAILED
+
+
 def test_terminate_ends_a_tree_without_its_machine(harel: Harel, shop: Shop, store: SqliteStore) -> None:
     shop.order("o-1", "Checkout")
     harel("terminate", "o-1", "-y")
@@ -667,6 +743,56 @@ def test_publish_without_anything_to_publish(harel: Harel) -> None:
     )
 
 
+def test_publish_takes_the_machines_of_the_environment(
+    harel: Harel, store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shop_machines_2.py").write_text(BOUND.format(source=ORDER))
+    (tmp_path / "sources").mkdir()
+    (tmp_path / "sources" / "parcel.stm").write_text(PUBLISHED)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("HAREL_DEFINITIONS", "shop_machines_2")
+    monkeypatch.setenv("HAREL_DEFINITIONS_DIR", "sources")
+
+    assert [(one["machine"], one["published"]) for one in json.loads(harel("publish", "--json").out)] == [
+        ("order", True),
+        ("parcel", True),
+    ]
+    assert [(id, version) for id, version, _ in store.list_definitions()] == [("order", 2), ("parcel", 1)]
+
+
+def test_publish_of_a_source_with_mistakes_prints_the_findings_and_publishes_nothing(
+    harel: Harel, database: Path
+) -> None:
+    Path("order.stm").write_text(ORDER.replace("to Paying on Pay", "to Payng on Pay"))
+    refused = harel("publish", "order.stm")
+
+    assert refused.status == 1
+    assert "error[unknown_state]: no state `Payng`" in refused.err
+    assert "--> order.stm:20:16" in refused.err
+    assert not database.exists()
+
+
+def test_create_schema_can_be_forbidden(harel: Harel, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("order.stm").write_text(ORDER)
+    monkeypatch.setenv("HAREL_CREATE_SCHEMA", "0")
+
+    assert harel("publish", "order.stm").status == 2
+    assert not database.exists()
+
+
+def test_a_source_may_come_from_standard_input(
+    harel: Harel, machine: Definition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def typed(text: str) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    typed(ORDER)
+    assert harel("hash", "-").out == f"order 2 {machine.digest}\n"
+
+    typed(ORDER.replace("to Paying on Pay", "to Payng on Pay"))
+    assert harel("validate", "-").status == 1
+
+
 def test_hash_prints_machine_version_and_digest(harel: Harel, machine: Definition) -> None:
     Path("order.stm").write_text(ORDER)
 
@@ -682,7 +808,7 @@ def test_validate_prints_findings_and_exits_1(harel: Harel) -> None:
 
     assert found.status == 1
     assert "unknown_state" in found.out
-    assert "order.stm:23:16" in found.out
+    assert "order.stm:20:16" in found.out
     assert json.loads(harel("validate", "order.stm", "--json").out)[0]["code"] == "unknown_state"
 
 
@@ -787,7 +913,7 @@ def test_a_terminal_gets_colours_unless_it_wants_none(
     assert "\x1b" not in capsys.readouterr().out
 
 
-def test_ctrl_c_ends_it_with_130(shop: Shop, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_ends_it_with_130(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     class Interrupting(Terminal):
         def readline(self, *_: Any) -> str:
             signal.raise_signal(signal.SIGINT)

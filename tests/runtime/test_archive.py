@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harel import (
+    Definition,
     DictStore,
     DurableRunner,
     Event,
@@ -57,10 +58,14 @@ def store() -> DictStore:
     return DictStore()
 
 
+@pytest.fixture(scope="module")
+def machine() -> Definition:
+    return definition_from_dsl(ORDER, actions={"charge": lambda stm, event: None})
+
+
 @pytest.fixture
-def runner(store: DictStore, clock: FakeClock) -> DurableRunner:
-    actions = {"charge": lambda stm, event: None}
-    return DurableRunner(store, [definition_from_dsl(ORDER)], actions=actions, clock=clock)
+def runner(store: DictStore, clock: FakeClock, machine: Definition) -> DurableRunner:
+    return DurableRunner(store, [machine], clock=clock)
 
 
 def an_order_that_is_paid(runner: DurableRunner, id: str) -> None:
@@ -153,7 +158,7 @@ def test_a_dry_run_only_says_what_would_go(
     [
         ({"older_than": -1}, "older_than is -1; it is a number of seconds, 0 or more"),
         ({"older_than": 0, "limit": 0}, "limit is 0; it is a whole number, at least 1"),
-        ({"older_than": 0, "statuses": ["FAILED"]}, "statuses are FAILED; only roots that are DONE or CANCELLED can be"),
+        ({"older_than": 0, "statuses": ["FAILED"]}, "statuses are FAILED; only roots that are DONE or CANCELLED"),
         ({"older_than": 0, "statuses": ["GONE"]}, "statuses are 'GONE'; only roots that are DONE or CANCELLED can be"),
         ({"older_than": 0, "statuses": []}, "statuses are none; only roots that are DONE or CANCELLED can be purged"),
     ],

@@ -75,11 +75,12 @@ class Shop:
 def test_an_attempt_after_a_crash_is_answered_from_the_record() -> None:
     store, records, shop = DictStore(), DictIdempotency(), Shop(deaths=2)
     actions = {"charge": idempotent(records)(shop.charge), "thank": shop.thank}
-    order = DurableRunner(store, [definition_from_dsl(ORDER)], actions=actions).create("order", execution_id="o-1")
+    machine = definition_from_dsl(ORDER, actions=actions)
+    order = DurableRunner(store, [machine]).create("order", execution_id="o-1")
     for _ in range(2):
         with pytest.raises(PowerCut):
-            DurableRunner(store, [definition_from_dsl(ORDER)], actions=actions).process(order.id, PAY)
-    paid = DurableRunner(store, [definition_from_dsl(ORDER)], actions=actions).process(order.id, PAY)
+            DurableRunner(store, [machine]).process(order.id, PAY)
+    paid = DurableRunner(store, [machine]).process(order.id, PAY)
 
     assert paid.status is Status.DONE
     assert shop.charged == ["o-1:pay-1:0:charge"]
@@ -95,8 +96,8 @@ def test_an_async_handler_is_remembered_too() -> None:
         return shop.charge(stm, event)
 
     async def scenario() -> Execution:
-        actions = {"charge": charge, "thank": shop.thank}
-        runner = AsyncDurableRunner(DictStore(), [definition_from_dsl(ORDER)], actions=actions)
+        machine = definition_from_dsl(ORDER, actions={"charge": charge, "thank": shop.thank})
+        runner = AsyncDurableRunner(DictStore(), [machine])
         order = await runner.create("order", execution_id="o-1")
         with pytest.raises(PowerCut):
             await runner.process(order.id, PAY)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from harel import (
+    Definition,
     DictStore,
     DurableRunner,
     Event,
@@ -77,9 +78,14 @@ def clock() -> FakeClock:
     return FakeClock(1000.0)
 
 
+@pytest.fixture(scope="module")
+def machine() -> Definition:
+    return definition_from_dsl(ORDER)
+
+
 @pytest.fixture
-def runner(inner: Inner, seen: list[Step], clock: FakeClock) -> DurableRunner:
-    return DurableRunner(ObservedStore(inner, seen.append), [definition_from_dsl(ORDER)], clock=clock)
+def runner(inner: Inner, seen: list[Step], clock: FakeClock, machine: Definition) -> DurableRunner:
+    return DurableRunner(ObservedStore(inner, seen.append), [machine], clock=clock)
 
 
 def lines(seen: list[Step]) -> list[str]:
@@ -152,12 +158,12 @@ def test_a_commit_whose_answer_was_lost_is_told_once(runner: DurableRunner, inne
 
 
 def test_an_observer_that_raises_is_logged_and_the_step_stands(
-    inner: Inner, caplog: pytest.LogCaptureFixture
+    inner: Inner, machine: Definition, caplog: pytest.LogCaptureFixture
 ) -> None:
     def observer(step: Step) -> None:
         raise RuntimeError("the metrics server is down")
 
-    runner = DurableRunner(ObservedStore(inner, observer), [definition_from_dsl(ORDER)])
+    runner = DurableRunner(ObservedStore(inner, observer), [machine])
     with caplog.at_level(logging.ERROR, logger="harel"):
         order = runner.create("order", execution_id="o-1")
 
