@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from harel.issue import Issue, Note
 from .cache import Entry, Key, Made, file_hash, fingerprint, load, save, text_hash
 from .outputs import diagram_file, origin, printable, read_output, write_atomically
 from .pool import each
-from .project import Job, Plan, relative, shown
+from .project import Job, Plan, from_here, relative, shown
 
 if TYPE_CHECKING:
     from .translate import Module, Translation
@@ -93,12 +93,12 @@ def prepare(plan: Plan, *, force: bool, processes: int | None, progress: Progres
 
     entries = {survey.job: survey.entry for survey in surveys if survey.entry and not survey.is_stale}
     entries |= {job: _entry(job, result, compiler) for job, result in compiled.items() if not result.is_broken}
-    issues = {_here(issue, job) for job, result in compiled.items() if result.is_broken for issue in result.issues}
+    issues = {from_here(issue, job.root) for job, result in compiled.items() if result.is_broken for issue in result.issues}
     clashes = tuple(_clashes({job: entries[job] for job in plan.jobs if job in entries}))
     for job, issue in clashes:
         issues.add(issue)
         entries.pop(job, None)
-    issues |= {_here(issue, job) for job, entry in entries.items() for issue in entry.warnings}
+    issues |= {from_here(issue, job.root) for job, entry in entries.items() for issue in entry.warnings}
 
     found = [change for survey in stale if survey.job in entries for change in _changes(survey, compiled[survey.job])]
     in_the_way = tuple(change.path for change in found if change.old is not None and origin(change.old) is None)
@@ -118,12 +118,6 @@ def prepare(plan: Plan, *, force: bool, processes: int | None, progress: Progres
 
 def _place(issue: Issue) -> tuple[str, int, int, str, str]:
     return issue.file, issue.line, issue.column, issue.code, issue.message
-
-
-def _here(issue: Issue, job: Job) -> Issue:
-    """The issue with file names as paths from where the command runs."""
-    notes = tuple(replace(note, file=shown(job.root / note.file)) for note in issue.notes)
-    return replace(issue, file=shown(job.root / issue.file), notes=notes)
 
 
 def _kept(plan: Plan, home: Path, cached: Mapping[Key, Entry], entries: Mapping[Job, Entry]) -> dict[Key, Entry]:

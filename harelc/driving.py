@@ -18,7 +18,7 @@ from harel.errors import HarelError
 from harel.stores.protocol import TraceRow, all_executions
 
 from . import console
-from .given import compile_given, machine_of
+from .given import all_machines, machine_of, sound
 
 _ROOT = "main"
 """The id of the execution that is driven."""
@@ -30,11 +30,13 @@ def drive(file: Path, machine: str | None, events: Sequence[str], seed: str, adv
     Raises:
         Refusal: the file has errors or no such machine, or the seed or an event is not what the machine takes.
     """
-    compilation = compile_given(file)
-    definition = machine_of(compilation, machine)
+    given = sound(file)
+    if given is None:
+        return console.FINDINGS
+    definition = machine_of(given, machine)
     if not 0 <= advance < math.inf:
         raise console.Refusal(f"--advance {advance}: a number of seconds, 0 or more")
-    drive = _Drive(tuple(compilation.definitions.values()))
+    drive = _Drive(all_machines(given))
     try:
         drive.create(definition.id, _json_object(seed, "--seed"))
         for text in events:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from harel.issue import Issue
 
 from .console import Refusal
 from .settings import FILE, Settings, Target, read_settings
@@ -34,9 +36,13 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One source to build: where it is, its name in what is made of it, the folder for that, and whether diagrams."""
+    """One source to build: where it is, its name in what is made of it, the folder for that, and whether diagrams.
+
+    `real` is the source with links resolved; it lies below `root`, which imports may not leave.
+    """
 
     source: Path
+    real: Path
     name: str
     root: Path
     output: Path
@@ -61,6 +67,12 @@ def shown(path: Path) -> str:
     """A path as a user would type it here: relative where it lies below the current folder."""
     path = Path(os.path.abspath(path))
     return relative(path, Path.cwd()) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def from_here(issue: Issue, root: Path) -> Issue:
+    """An issue whose file names are paths from a project, with names as a user would type them here."""
+    notes = tuple(replace(note, file=shown(root / note.file)) for note in issue.notes)
+    return replace(issue, file=shown(root / issue.file), notes=notes)
 
 
 def find_project(start: Path) -> Project:
@@ -103,10 +115,11 @@ def plan(paths: Sequence[Path], output: Path | None) -> Plan:
     for target in targets:
         if target.output and target.output.exists() and not target.output.is_dir():
             raise Refusal(f"{shown(target.output)}: modules go to a folder, and this is none")
-        for source in find_sources(target.sources):
+        for source, real in find_sources(target.sources).items():
             folder = Path(os.path.abspath(target.output)) if target.output else source.parent
-            around = project if source.is_relative_to(project.root) else find_project(source)
-            job = Job(source, around.name_of(source), around.root, folder, target.diagrams)
+            named = project if source.is_relative_to(project.root) else find_project(source)
+            around = named if real.is_relative_to(os.path.realpath(named.root)) else find_project(real)
+            job = Job(source, real, named.name_of(source), around.root, folder, target.diagrams)
             jobs.setdefault((source, folder), job)
     if not jobs:
         searched = ", ".join(shown(source) for target in targets for source in target.sources)
@@ -125,10 +138,11 @@ def _target(path: Path, output: Path | None, settings: Settings) -> Target:
     return Target((place,), output or first.output, first.diagrams)
 
 
-def find_sources(paths: Sequence[Path]) -> tuple[Path, ...]:
-    """The files named, and every `.stm` file below the folders named, as absolute paths in order, each once.
+def find_sources(paths: Sequence[Path]) -> dict[Path, Path]:
+    """The files named, and every `.stm` file below the folders named, in order, each once.
 
-    Hidden folders and virtual environments are passed over unless named; links are followed, each folder once.
+    As absolute paths; the values are the same files with links resolved. Hidden files and folders and virtual
+    environments are passed over unless named; links are followed, each folder once.
 
     Raises:
         Refusal: a path does not exist, or is neither file nor folder.
@@ -138,13 +152,13 @@ def find_sources(paths: Sequence[Path]) -> tuple[Path, ...]:
         place = Path(os.path.abspath(path))
         if place.is_dir():
             sources = sorted(_walk(place, set()))
-        elif place.is_file():
-            sources = [place]
         else:
-            raise Refusal(_absent(path))
+            sources = [place]
         for source in sources:
+            if not source.is_file():
+                raise Refusal(_absent(source))
             found.setdefault(os.path.realpath(source), source)
-    return tuple(found.values())
+    return {source: Path(real) for real, source in found.items()}
 
 
 def _absent(path: Path) -> str:
@@ -164,8 +178,10 @@ def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
     seen.add((status.st_dev, status.st_ino))
     with os.scandir(folder) as entries:
         for entry in entries:
+            if entry.name.startswith("."):
+                continue
             if _is_dir(entry):
-                if not entry.name.startswith(".") and not (Path(entry.path) / "pyvenv.cfg").exists():
+                if not (Path(entry.path) / "pyvenv.cfg").exists():
                     yield from _walk(Path(entry.path), seen)
             elif entry.name.endswith(SUFFIX) and (entry.is_symlink() or entry.is_file()):
                 yield Path(entry.path)
@@ -174,5 +190,5 @@ def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
 def _is_dir(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link that leads to itself: not a folder, and as a source it gets its own finding
+    except OSError:  # a link that leads to itself is no folder; as a source it is refused by name
         return False

@@ -7,13 +7,15 @@ writes nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from harel.issue import Issue
 
+from .clashes import name_clashes
 from .compiler import compile_file
 from .diagram import mermaid
 from .emit import emit_module
+from .project import Job
+from .pynames import module_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +41,19 @@ class Translation:
     @property
     def is_broken(self) -> bool:
         return any(issue.is_error for issue in self.issues)
+
+
+def translate(job: Job) -> Translation:
+    """Compile a source and write its modules' texts."""
+    compilation = compile_file(job.real, root=job.root)
+    inputs = tuple((name, source.text) for name, source in compilation.sources.items())
+    issues = (*compilation.issues, *name_clashes(compilation))
+    if compilation.unit is None or any(issue.is_error for issue in issues):
+        return Translation(inputs, issues, ())
+    places = {machine.id: machine.node.name.span for machine in compilation.unit.machines}
+    modules = []
+    for name, definition in compilation.definitions.items():
+        line, column = compilation.sources[places[name].file].place(places[name].start)
+        text = emit_module(definition, source_name=job.name)
+        modules.append(Module(name, module_name(name), line, column, text, mermaid(definition)))
+    return Translation(inputs, issues, tuple(modules))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ def touch(*files: Path) -> None:
         file.write_text("event Go {}\n")
 
 
-def names(paths: tuple[Path, ...], folder: Path) -> list[str]:
+def names(paths: Iterable[Path], folder: Path) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in paths]
 
 
