@@ -625,9 +625,7 @@ def test_purge_as_json(harel: Harel, store: SqliteStore) -> None:
         ),
     ],
 )
-def test_wrong_use_is_one_line(
-    harel: Harel, store: SqliteStore, arguments: list[str], message: str
-) -> None:
+def test_wrong_use_is_one_line(harel: Harel, store: SqliteStore, arguments: list[str], message: str) -> None:
     store.list_executions()
 
     assert harel(*arguments) == Result(2, "", f"harel: {message}\n")

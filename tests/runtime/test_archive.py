@@ -262,4 +262,3 @@ def test_a_line_cut_short_by_a_crash_swallows_nothing(tmp_path: Path, caplog: py
 
 def test_an_archive_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
     assert list(JsonlArchive(tmp_path / "ended.jsonl").read()) == []
-

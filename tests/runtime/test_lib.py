@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harel import Definition, DictStore, DurableRunner, Event, Execution, Stm, definition_from_dsl
+from harel import (
+    Definition,
+    DictStore,
+    DurableRunner,
+    Event,
+    Execution,
+    Stm,
+    definition_from_dsl,
+    definition_from_dsl_file,
+)
 from harel.draft import Draft
 from harel.lib import exponential_backoff, join_success, linear_backoff, reset_backoff
 from harel.testing import FakeClock
@@ -175,3 +188,64 @@ def test_a_machine_waits_longer_after_each_refusal() -> None:
 
     assert waited == [5, 10, 20]
     assert (paid.outcome, paid.context) == ("success", {"backoff": 0, "backoff_count": 0})
+
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+
+
+def test_the_example_of_a_busy_bank_tells_its_story() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, str(EXAMPLES / "charge_app.py")]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    paid, given_up = done.stdout.strip().split("\n\n")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.strip() for line in paid.splitlines() if "asked" not in line] == [
+        "paid at the third try",
+        "00:00  Start: - to Open",
+        "00:00  Submit: Open to Charging.Trying",
+        "00:01  BankAnswered: Charging.Trying to Charging.Waiting",
+        "00:06  Timeout: Charging.Waiting to Charging.Trying",
+        "00:07  BankAnswered: Charging.Trying to Charging.Waiting",
+        "00:17  Timeout: Charging.Waiting to Charging.Trying",
+        "00:18  BankAnswered: Charging.Trying to Paid",
+        "charge-1 is DONE, outcome success, context {'amount': 4200, 'backoff': 0, 'tries': 0}",
+    ]
+    assert given_up.count("the bank is asked for 19.90") == 6
+    assert given_up.splitlines()[-3:] == [
+        "        the customer is told to try again tomorrow",
+        "  10:00  Timeout: Charging.Waiting to Abandoned",
+        "  charge-2 is DONE, outcome abandoned, context {'amount': 1990, 'backoff': 0, 'tries': 0}",
+    ]
+
+
+def test_an_answer_that_comes_while_the_retry_waits_counts() -> None:
+    clock = FakeClock()
+    machine = definition_from_dsl_file(
+        EXAMPLES / "charge.stm", actions={"ask_bank": lambda stm, event: None, "tell_customer": print}
+    )
+    runner = DurableRunner(DictStore(), [machine], clock=clock)
+    runner.create("charge", execution_id="charge-1")
+    runner.process("charge-1", Event("Submit", {"amount": 4200}))
+    clock.advance(60)
+    runner.fire_due_timers()
+    assert runner.store.load("charge-1").active_path == "Charging.Waiting"
+
+    paid = runner.process("charge-1", Event("BankAnswered", {"status": "paid"}))
+    assert (paid.outcome, paid.timers) == ("success", {})
+
+
+def test_a_call_that_raises_is_tried_again_like_a_refusal() -> None:
+    def ask_bank(stm: Stm, event: Event) -> None:
+        raise ConnectionError("no route to the bank")
+
+    machine = definition_from_dsl_file(EXAMPLES / "charge.stm", actions={"ask_bank": ask_bank, "tell_customer": print})
+    runner = DurableRunner(DictStore(), [machine], clock=FakeClock())
+    runner.create("charge", execution_id="charge-1")
+    waiting = runner.process("charge-1", Event("Submit", {"amount": 4200}))
+
+    assert (waiting.active_path, waiting.timers["Charging.Waiting"].due, waiting.timers["Charging"].due) == (
+        "Charging.Waiting",
+        5.0,
+        600.0,
+    )

@@ -126,9 +126,7 @@ def test_a_step_says_what_a_metric_or_a_log_line_needs(runner: DurableRunner, se
     )  # fmt: skip
 
 
-def test_a_step_that_lost_a_race_is_told_when_it_has_won(
-    runner: DurableRunner, inner: Inner, seen: list[Step]
-) -> None:
+def test_a_step_that_lost_a_race_is_told_when_it_has_won(runner: DurableRunner, inner: Inner, seen: list[Step]) -> None:
     runner.create("order", execution_id="o-1")
     inner.lost_races = 2
     runner.process("o-1", Event("Checkout"))
@@ -136,9 +134,7 @@ def test_a_step_that_lost_a_race_is_told_when_it_has_won(
     assert [step.event for step in seen if step.execution_id == "o-1"] == ["Start", "Checkout"]
 
 
-def test_a_step_that_is_never_committed_is_never_told(
-    runner: DurableRunner, inner: Inner, seen: list[Step]
-) -> None:
+def test_a_step_that_is_never_committed_is_never_told(runner: DurableRunner, inner: Inner, seen: list[Step]) -> None:
     runner.create("order", execution_id="o-1")
     inner.lost_races = 4
     with pytest.raises(StoreConflict):
