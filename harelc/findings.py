@@ -1,4 +1,4 @@
-"""Findings on their way to the user: the right format, with the lines of the files they stand in (build.md section 2)."""
+"""Findings on their way to the user: the right format, with the lines they stand in (build.md section 2)."""
 
 from __future__ import annotations
 

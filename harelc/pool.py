@@ -1,4 +1,4 @@
-"""One function over many items, in this process or in several (edges: `--jobs`). What the function does is not known here."""
+"""One function over many items, in this process or in several (`--jobs`). What the function does is not known here."""
 
 from __future__ import annotations
 

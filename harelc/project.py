@@ -12,11 +12,13 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from harel.issue import Issue
+from typing import TYPE_CHECKING
 
 from .console import Refusal
 from .settings import FILE, Settings, Target, read_settings
+
+if TYPE_CHECKING:
+    from harel.issue import Issue
 
 SUFFIX = ".stm"
 
