@@ -1,4 +1,4 @@
-"""Every page of `harelc explain` keeps its word: the wrong example gives exactly that finding, the right one none at all."""
+"""Every page of `harelc explain` keeps its word: the wrong example gives exactly that finding, the right one none."""
 
 from __future__ import annotations
 
@@ -86,4 +86,6 @@ def test_an_unknown_code_names_the_nearest_ones() -> None:
 def test_the_reference_in_the_docs_is_up_to_date() -> None:
     written = SOURCES.parent / "docs" / "diagnostics.md"
 
-    assert written.read_text(encoding="utf-8") == explain.reference(), "run: python -m harelc.explain > docs/diagnostics.md"
+    text = written.read_text(encoding="utf-8")
+
+    assert text == explain.reference(), "run: python -m harelc.explain > docs/diagnostics.md"

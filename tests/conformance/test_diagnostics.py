@@ -1,4 +1,4 @@
-"""What the checker must find, and where it must stay silent, case by case: `diagnostics/*.json` (language.md section 6)."""
+"""What the checker must find and where it must stay silent, case by case: `diagnostics/*.json` (language.md 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user reads: `golden/diagnostics/CODE/main.stm` and what it imports give the text in `expected.txt` (build.md section 2).
+"""What a user reads: `golden/diagnostics/CODE/main.stm` and its imports give the text in `expected.txt` (build.md 2).
 
 Messages are reviewed like code. `--harelc-update` accepts new ones.
 """
