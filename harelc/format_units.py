@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from itertools import pairwise
+from typing import NamedTuple
 
 from . import tree
 from .format_lexemes import Lexeme
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,6 @@ class _Outline(NamedTuple):
     one_line: bool
 
 
-_Bodied = tree.State | tree.Machine | tree.Fragment | tree.Invoke
 _LONELY = (tree.State, tree.Transition, tree.Initial, tree.Use)
 
 
@@ -134,7 +132,7 @@ class Units:
         starts = [self._number_at[outline.start] for outline in outlines]
         return tuple(
             Unit(first, following, self._block(outline, first, following))
-            for outline, first, following in zip(outlines, starts, [*starts[1:], end], strict=True)
+            for outline, (first, following) in zip(outlines, pairwise([*starts, end]), strict=True)
         )
 
     def _block(self, outline: _Outline, first: int, end: int) -> Block | None:

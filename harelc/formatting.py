@@ -57,7 +57,7 @@ def fmt(paths: tuple[Path, ...], check: bool, diff: bool) -> int:
         if len(paths) > 1:
             raise click.UsageError("`-` is standard input and stands alone")
         return _filter(sys.stdin.buffer.read(), lists=check, shows=diff)
-    sources = find_sources(paths)
+    sources = tuple(find_sources(paths))
     if not sources:
         raise console.Refusal(f"there is no {SUFFIX} file in {', '.join(map(shown, paths))}")
     if check or diff:
