@@ -14,6 +14,7 @@ from . import tree
 from .diagnostics import Finding
 from .fragments import cycles, expand, uses_in
 from .imports import Linked, Scope
+from .kinds import DELIVERED, RESERVED
 from .model import (
     BranchModel,
     GuardModel,
@@ -24,9 +25,6 @@ from .model import (
     TransitionModel,
     Unit,
 )
-
-DELIVERED = frozenset({"Timeout", "Cancel", "Expired", "Returned", "error"})
-"""The reserved kinds that a transition may name (language.md section 4)."""
 
 LEVEL_LIMIT = 64
 """How deep states nest at most, also after expansion (edges.md, Values)."""
@@ -87,7 +85,7 @@ class _Names:
         found = events.get(name.text)
         if found is not None:
             self.used.add(("event", found.span.file, found.name.text))
-        elif name.text not in delivered:
+        elif name.text not in delivered and name.text not in RESERVED:
             self._unknown("unknown_event", "event", name.text, name.span, [*events, *sorted(delivered)])
 
     def guard(self, ref: tree.GuardRef) -> tree.Guard | None:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from .. import tree
+from ..kinds import DELIVERED, RESERVED
 from ..model import GuardModel, MachineModel, StateModel, TransitionModel, Unit
-from .kinds import DELIVERED, RESERVED
 from .values import UNKNOWN, Type, declared, joined, of_literal
 from .walk import predicates, tests
 
@@ -61,7 +61,7 @@ class Facts:
 
     @cached_property
     def is_second(self) -> Sequence[bool]:
-        """For each state whether it, or one around it, has the name of an earlier one in its body: nothing can mean it."""
+        """For each state whether it, or one around it, has the name of an earlier one in its body: no name means it."""
         second: list[bool] = []
         names: set[tuple[int | None, str]] = set()
         for state in self.states:

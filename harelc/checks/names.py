@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from .. import tree
 from ..diagnostics import ERROR
+from ..kinds import DELIVERED, RESERVED
 from .facts import FileFacts
-from .kinds import DELIVERED, RESERVED
 from .registry import Fault, rule
 from .walk import Owner, bodies, declarations, file_bodies, file_transitions
 

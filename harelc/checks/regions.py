@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from .. import tree
 from ..diagnostics import ERROR, WARNING
+from ..kinds import RESERVED
 from .facts import Facts
-from .kinds import RESERVED
 from .registry import Fault, rule
 
 

@@ -179,7 +179,9 @@ def expired_without_ttl(facts: Facts) -> Iterator[Fault]:
         for kind in transition.node.kinds:
             if kind.text == "Expired":
                 message = f"`Expired` never comes: `{facts.machine.id}` has no `ttl`"
-                yield Fault(kind.span, message, "add `ttl 30d` to the machine", facts.notes(transition.home))
+                is_inline = isinstance(facts.machine.node, tree.Invoke)
+                hint = "only roots expire: write `timeout` at a state" if is_inline else "add `ttl 30d` to the machine"
+                yield Fault(kind.span, message, hint, facts.notes(transition.home))
 
 
 @rule("ttl_without_effect", WARNING)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from .. import tree
 from ..diagnostics import WARNING
+from ..kinds import DELIVERED, RESERVED
 from .facts import FileFacts
-from .kinds import DELIVERED, RESERVED
 from .registry import Fault, rule
 from .spelling import is_near
 from .walk import bodies, predicates, tests
@@ -47,7 +47,8 @@ def unused_event(source: FileFacts) -> Iterator[Fault]:
           from Cart to Done on Go | Refunded
         }
     """
-    if any(isinstance(p, tree.Hook) and p.when == "activity" for f in source.machines for s in f.states for p in s.body):
+    hooks = (part for facts in source.machines for state in facts.states for part in state.body)
+    if any(isinstance(part, tree.Hook) and part.when == "activity" for part in hooks):
         return
     for item in _unused(source, "event", tree.Event):
         if item.name.text not in RESERVED:

@@ -1,4 +1,4 @@
-"""What the rules conclude and what they leave alone: what may hold, what is reached, what only follows (language.md 5, 6).
+"""What the rules conclude and what they leave alone: what may hold, what is reached, what follows (language.md 5, 6).
 
 The plain examples of each rule are its own (`test_rule_examples.py`); here are the cases that need thought.
 """
