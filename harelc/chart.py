@@ -89,13 +89,12 @@ class Chart:
         return sum(len(block.arrows) for parts in self.blocks.values() for block in parts)
 
 
-def chart_of(definition: Definition) -> Chart:
-    """The most detailed chart that has at most `MOST_ARROWS` arrows, or the barest."""
+def charts_of(definition: Definition) -> Iterator[Chart]:
+    """The charts that may be shown, the most detailed first: those of at most `MOST_ARROWS` arrows, and the barest."""
     for detail in Detail:
         chart = _Drawing(definition, detail).chart()
-        if chart.arrows <= MOST_ARROWS:
-            break
-    return chart
+        if chart.arrows <= MOST_ARROWS or detail == max(Detail):
+            yield chart
 
 
 class _Drawing:

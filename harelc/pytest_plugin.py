@@ -17,7 +17,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--harelc-update`."""
     group = parser.getgroup("harelc")
     group.addoption(
-        "--harelc-update", action="store_true", help="Rewrite the golden files with what the tests get, where it differs."
+        "--harelc-update",
+        action="store_true",
+        help="Rewrite the golden files with what the tests get, where it differs.",
     )
 
 

@@ -18,7 +18,20 @@ from harelc.diagram_plantuml import escape as plantuml_escape
 from .machines import chain, define, final, machine, order, state, to
 
 TEXTS = st.text(min_size=1, max_size=200) | st.sampled_from(
-    ["a; b", "--> [*]", "%% x", "#59;", "direction LR", "say \"hi\"", "<<fork>>", "[[fork]]", "end note", "}", "\\", "a: b"]
+    [
+        "a; b",
+        "--> [*]",
+        "%% x",
+        "#59;",
+        "direction LR",
+        'say "hi"',
+        "<<fork>>",
+        "[[fork]]",
+        "end note",
+        "}",
+        "\\",
+        "a: b",
+    ]
 )
 
 
@@ -140,7 +153,11 @@ def test_a_choice_is_a_point_of_its_own() -> None:
                     ("Pay",),
                     "choose",
                     (Branch(2, big, (Assign("n", ("+", ("context", "n"), ("lit", 1))),)), Branch(3)),
-                    guard=("and", ("guard", "open@2"), ("not", ("or", big, ("==", ("context", "on hold"), ("lit", True))))),
+                    guard=(
+                        "and",
+                        ("guard", "open@2"),
+                        ("not", ("or", big, ("==", ("context", "on hold"), ("lit", True)))),
+                    ),
                 )
             ),
             row(Transition(1, ("Ask",), "select", (Branch(2, "x y"), Branch(3)), selector=Call("pick", (("k", 1),)))),

@@ -32,7 +32,16 @@ def test_strings_have_double_quotes_where_nothing_needs_escaping() -> None:
 
 
 def test_a_long_row_is_broken_and_its_short_parts_share_lines() -> None:
-    row = ("Fulfilling", 0, "composite", -1, None, 900, (("book_carrier", (("days", 3),)), ("order_picking", ())), ("x",))
+    row = (
+        "Fulfilling",
+        0,
+        "composite",
+        -1,
+        None,
+        900,
+        (("book_carrier", (("days", 3),)), ("order_picking", ())),
+        ("x",),
+    )
 
     assert list(lines(row, 4)) == [
         "    (",

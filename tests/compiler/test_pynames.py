@@ -72,7 +72,14 @@ def test_the_same_name_twice_is_no_clash() -> None:
 
 @pytest.mark.parametrize(
     ("machine", "module"),
-    [("order", "order"), ("class", "class_"), ("harel", "harel_"), ("typing", "typing_"), ("con", "con_"), ("LPT1", "LPT1_")],
+    [
+        ("order", "order"),
+        ("class", "class_"),
+        ("harel", "harel_"),
+        ("typing", "typing_"),
+        ("con", "con_"),
+        ("LPT1", "LPT1_"),
+    ],
 )
 def test_a_module_has_a_name_that_every_system_and_import_takes(machine: str, module: str) -> None:
     assert module_name(machine) == module
