@@ -49,8 +49,7 @@ class Control:
                 execution.status = Status.CANCELLING
                 draft.emit(execution.id, "Cancel", {"reason": reason})
                 return draft, replace(draft.effects(), hold=False)
-            draft.cancel_children(reason=reason, command=True)
-            draft.cancelled(outcome=None, reported=True)
+            draft.end_by_force(reason=reason, force=False, reported=True)
             return draft, draft.effects()
 
         return (yield from self._change(execution_id, change))
@@ -73,8 +72,7 @@ class Control:
             if execution.status.ended:
                 return None
             draft = self._draft(execution, "Cancel")
-            draft.cancel_children(force=True, command=True)
-            draft.cancelled(outcome=None, reported=True)
+            draft.end_by_force(reason=None, force=True, reported=True)
             return draft, draft.effects()
 
         return (yield from self._change(execution_id, change))
@@ -104,7 +102,7 @@ class Control:
             return draft, replace(draft.effects(), hold=False)
 
         yield from self._change_tree(execution_id, change)
-        yield from self._relay.recover()
+        yield from self._relay.recover(execution_id)
         return (yield from load(execution_id))
 
     def redrive(self, execution_id: str, target_path: str) -> Job[Execution]:
@@ -159,7 +157,7 @@ class Control:
             try:
                 changed = yield from change(execution)
                 if changed is None:
-                    yield from self._relay.recover()
+                    yield from self._relay.recover(execution_id)
                     return (yield from load(execution_id))
                 draft, effects = changed
                 execution.version = expected + 1
@@ -198,9 +196,8 @@ def _check_redrive(execution: Execution, program: Program, target_path: str) -> 
     if index is None:
         raise ValueError(f"machine {definition.id} version {definition.version} has no state {target_path!r}")
     if definition.states[index].kind != "leaf":
-        raise ValueError(
-            f"{target_path!r} is a {definition.states[index].kind} of machine {definition.id}: name a leaf"
-        )
+        kind = definition.states[index].kind
+        raise ValueError(f"{target_path!r} of machine {definition.id} is no leaf but {kind}: name a leaf")
     scope = program.paths[program.scope[index]]
     if scope != execution.region:
         runs = f"the region {scope!r} of it" if scope else "the machine itself"

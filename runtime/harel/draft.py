@@ -137,6 +137,11 @@ class Draft:
         if reported:
             self.report_end("cancelled", {}, [])
 
+    def end_by_force(self, *, reason: str | None, force: bool, reported: bool) -> None:
+        """End the execution where it stands, and its children as an operator's command does."""
+        self.cancel_children(reason=reason, force=force, command=True)
+        self.cancelled(outcome=None, reported=reported)
+
     def close(self) -> None:
         """What holds of every execution that has ended: no timers, no queue, an end time."""
         self.stop_all_timers()

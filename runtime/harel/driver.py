@@ -21,6 +21,7 @@ from .engine import Act, Delivery, Steps
 from .errors import (
     ContextError,
     DefinitionChanged,
+    DefinitionNotLoaded,
     ExecutionAlreadyExists,
     ExecutionNotFound,
     RecordTooLarge,
@@ -164,7 +165,9 @@ class Driver:
         before = copy_json(execution.context) if self.settings.trace else {}
         consumed = delivery.kind not in ("Timeout", "Expired")
         try:
-            program = yield from self.machines.running(execution)
+            program = yield from self._program(execution, delivery)
+            if program is None:
+                return (yield from self._end_without_machine(draft, delivery, outgoing, acks))
             if not delivery.internal:
                 check_event(program.definition, delivery.kind, delivery.data)
             copied = replace(delivery, data=copy_json(delivery.data))
@@ -180,6 +183,25 @@ class Driver:
             if self.settings.raises:
                 raise
             return failed
+
+    def _program(self, execution: Execution, delivery: Delivery) -> Job[Program | None]:
+        """The machine that runs the execution; `None` where it is not to be had and a `Cancel` has to do without."""
+        try:
+            return (yield from self.machines.running(execution))
+        except (DefinitionChanged, DefinitionNotLoaded):
+            if delivery.internal and delivery.kind == "Cancel":
+                return None
+            raise
+
+    def _end_without_machine(
+        self, draft: Draft, delivery: Delivery, outgoing: Outgoing, acks: tuple[str, ...]
+    ) -> Job[Execution]:
+        """`cancel` and `terminate` reach an execution whose machine is gone or was edited (runtime.md section 6)."""
+        data = delivery.data
+        if draft.execution.status is not Status.FAILED or data.get("command"):
+            reported = delivery.source in (None, draft.execution.id)
+            draft.end_by_force(reason=data.get("reason"), force=bool(data.get("force")), reported=reported)
+        return (yield from self._commit(draft, draft.effects(), outgoing, acks, consumed=True))
 
     def _commit(
         self, draft: Draft, effects: Effects, outgoing: Outgoing, acks: tuple[str, ...], consumed: bool

@@ -465,13 +465,25 @@ class _Step:
     # --- rules 7 and 8: children
 
     def _spawn(self, level: int) -> None:
+        """Start the children of a fork, a fan-out or an invoke; a fork and a fan-out begin without results."""
         state = self.program.states[level]
-        if state.kind == "orthogonal":
-            self.execution.generation += 1
-            self.draft.spawn([self._region(region) for region in self.program.definition.children[level]])
-        elif state.invoke:
-            self.execution.generation += 1
+        if state.kind != "orthogonal" and not state.invoke:
+            return
+        self.execution.generation += 1
+        if state.invoke:
             self.draft.spawn(self._invoked(level))
+        else:
+            self.draft.spawn([self._region(region) for region in self.program.definition.children[level]])
+        if not state.invoke or state.invoke.items is not None:
+            self._forget_results()
+
+    def _forget_results(self) -> None:
+        """What an earlier fork reported is not taken for this one's; a declared key has its default again."""
+        declared = (self.program.definition.context or {}).get("region_results")
+        if declared is None:
+            self.execution.context.pop("region_results", None)
+        elif declared.default:
+            self.execution.context["region_results"] = from_literal(declared.default[0])
 
     def _region(self, region: int) -> Spawn:
         definition, key = self.program.definition, self.program.paths[region]
@@ -641,5 +653,4 @@ class _Step:
             self.execution.status = Status.RUNNING
             yield from self._take(taken, Delivery("Cancel", data, self.event.id, self.event.source))
         else:
-            self.draft.cancel_children(reason=data["reason"], force=force, command=True)
-            self.draft.cancelled(outcome=None, reported=not self._called_off)
+            self.draft.end_by_force(reason=data["reason"], force=force, reported=not self._called_off)

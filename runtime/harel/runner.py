@@ -69,7 +69,7 @@ class RunnerBase:
         self._handlers = Handlers(actions, resolver)
         self._handlers.check(list(self.registry))
         modules = (*action_modules, *os.environ.get("HAREL_ACTION_MODULES", "").split(","))
-        traced = os.environ.get("HAREL_TRACE") == "1" if trace is None else trace
+        traced = os.environ.get("HAREL_TRACE", "").lower() in ("1", "true", "yes", "on") if trace is None else trace
         settings = Settings(clock, traced, _trace_limit(), on_action_error == "raise")
         allowed = AllowedModules(self.registry, modules)
         driver = Driver(Machines(self.registry, self._handlers, allowed, guards or {}), settings)

@@ -521,7 +521,7 @@ def test_redrive_puts_a_dead_letter_back_on_a_published_machine(
     ("id", "path", "message"),
     [
         ("failed", "Nowhere", "machine order version 2 has no state 'Nowhere'"),
-        ("failed", "Checks", "'Checks' is a orthogonal of machine order: name a leaf"),
+        ("failed", "Checks", "'Checks' of machine order is no leaf but orthogonal: name a leaf"),
         ("live", "Cart", "execution 'live' is RUNNING: only a FAILED one can be redriven"),
     ],
 )

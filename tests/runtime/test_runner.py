@@ -432,6 +432,58 @@ def test_cancel_takes_the_machines_own_way_out_where_it_leads_to_an_end(store: D
     assert runner.cancel(in_cart.id).status is Status.CANCELLED
 
 
+TREE = """
+event Go {}
+event Stop {}
+machine order {
+  initial Checks
+  orthogonal Checks {
+    state A { initial Wait  state Wait { timeout 60 }  final Ok success {}  from Wait to Ok on Go | Timeout }
+  }
+  final Done success {}
+  from Checks to Done
+}
+"""
+
+
+@pytest.mark.parametrize("loaded", ["another machine", "the machine, edited"])
+@pytest.mark.parametrize("command", ["cancel", "terminate"])
+def test_ending_a_tree_reaches_its_children_without_the_machine(
+    store: DictStore, till: Till, loaded: str, command: str
+) -> None:
+    order = start(store, till, TREE).create("order")
+    source = TREE.replace("timeout 60", "timeout 61") if "edited" in loaded else TREE.replace("order", "claim")
+    operator = DurableRunner(store, [definition_from_dsl(source)], clock=lambda: 0.0)
+    getattr(operator, command)(order.id)
+
+    assert [store.load(id).status for id in store.ids_with_prefix(order.id)] == [Status.CANCELLED, Status.CANCELLED]
+    assert store.due_timers(1_000.0) == []
+    assert store.pending_outbox() == []
+    operator.purge(order.id)
+
+
+def test_results_of_an_earlier_fan_out_are_not_taken_for_those_of_an_empty_one(store: DictStore, till: Till) -> None:
+    source = """
+    event Ship { parcels: any }
+    machine order {
+      context { parcels: any = [] }
+      initial Wait
+      state Wait {}
+      state Shipping { invoke parcel for p in parcels with { sku: p } }
+      from Wait to Shipping on Ship set context.parcels = event.parcels
+      from Shipping to Wait
+    }
+    machine parcel { context { sku: any = "" }  initial Sent  final Sent success {} }
+    """
+    machines = [definition_from_dsl(source, name) for name in ("order", "parcel")]
+    runner = DurableRunner(store, machines, clock=lambda: 0.0)
+    order = runner.create("order")
+    assert runner.process(order.id, Event("Ship", {"parcels": [1]})).context["region_results"] == {
+        "Shipping:0": {"outcome": "success"}
+    }
+    assert "region_results" not in runner.process(order.id, Event("Ship", {"parcels": []})).context
+
+
 def test_a_purge_takes_finished_trees_only(store: DictStore, till: Till) -> None:
     runner = start(store, till)
     order = runner.create("order")
