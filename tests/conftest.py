@@ -11,6 +11,8 @@ from commands import Command, Result, environment
 
 from harelc.cli import main
 
+pytest_plugins = ["harelc.pytest_plugin"]
+
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
