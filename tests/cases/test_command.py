@@ -15,9 +15,10 @@ ENVIRONMENT = {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
 @pytest.fixture(scope="module")
 def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A source that says more than a pipe holds."""
-    events = "".join(f"event E{i} {{}}\n" for i in range(20_000))
+    name = "AnEventWithSuchALongNameThatAPipeIsSoonFull"
+    events = "".join(f"event {name}{number} {{}}\n" for number in range(1_500))
     path = tmp_path_factory.mktemp("big") / "big.stm"
-    path.write_text(f"{events}machine m {{ initial A  state A {{}}  final D success {{}}  from A to D on E1 }}\n")
+    path.write_text(f"{events}machine m {{ initial A  state A {{}}  final D success {{}}  from A to D on {name}1 }}\n")
     return path
 
 
