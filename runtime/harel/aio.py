@@ -94,9 +94,12 @@ class AsyncDurableRunner(RunnerBase):
         """As `DurableRunner.create`."""
         return await self._perform(self._create_job(definition_id, context, execution_id, version, priority, exist_ok))
 
-    async def process(self, execution_id: str, event: Event) -> Execution:
-        """As `DurableRunner.process`."""
-        return await self._perform(self._process_job(execution_id, event))
+    async def process(self, execution_id: str, event: Event, *, connection: Any = None) -> Execution:
+        """As `DurableRunner.process`; a `connection` is used in the calling thread, which it may be bound to."""
+        checked = self._checked(execution_id, event)
+        if connection is not None:
+            return await self._perform(self._relay.process_within(*checked), self._joined(connection))
+        return await self._perform(self._relay.process(*checked))
 
     async def fire_due_timers(self) -> int:
         """As `DurableRunner.fire_due_timers`."""
@@ -128,7 +131,7 @@ class AsyncDurableRunner(RunnerBase):
 
     # --- the loop
 
-    async def _perform(self, job: Job[T]) -> T:
+    async def _perform(self, job: Job[T], within: Store | None = None) -> T:
         """Do what the job asks for until it is done; `DurableRunner._perform` with `await`."""
         result: Any = None
         error: Exception | None = None
@@ -141,22 +144,22 @@ class AsyncDurableRunner(RunnerBase):
                     return value
                 result, error = None, None
                 try:
-                    result = await self._do(request)
+                    result = await self._do(request, within)
                 except Exception as raised:
                     error = raised
         finally:
             job.close()
 
-    async def _do(self, request: Request) -> Any:
+    async def _do(self, request: Request, within: Store | None) -> Any:
         match request:
             case StoreCall(method, args):
-                return await self._call_store(method, args)
+                return getattr(within, method)(*args) if within else await self._call_store(method, args)
             case Invoke():
                 return await self._call(request)
             case Exclusive(execution_id, job):
                 self._refuse_own(execution_id)
                 async with self._queue.turn(execution_id):
-                    return await self._perform(job)
+                    return await self._perform(job, within)
             case Pause(seconds):
                 return await asyncio.sleep(seconds)
 

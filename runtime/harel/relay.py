@@ -22,6 +22,7 @@ from .errors import (
     ExecutionAlreadyExists,
     ExecutionNotFound,
     ExecutionSuspended,
+    StoreUnavailable,
 )
 from .event import Event
 from .execution import Execution, Status
@@ -67,16 +68,22 @@ class Relay:
     def existing(self, new: Execution, *, exist_ok: bool) -> Job[Execution | None]:
         """The execution that has the id already, if there is one, so that no action runs for one that cannot be.
 
+        It comes settled, for its creator may have died before its first children were started.
+
         Raises:
             ExecutionAlreadyExists: it is not asked for with `exist_ok`, machine and initial context of the new one.
         """
         try:
-            found: Execution = yield StoreCall("load", (new.id,))
+            loaded: Loaded = yield StoreCall("load_step", (new.id, "start"))
         except ExecutionNotFound:
             return None
+        found = loaded.execution
         same = (found.definition_id, found.seed_digest) == (new.definition_id, new.seed_digest)
         if not (exist_ok and same):
             raise ExecutionAlreadyExists(new.id)
+        if loaded.backlog:
+            yield from self.recover(new.id)
+            return (yield from load(new.id))
         return found
 
     def process(self, execution_id: str, event: Event, event_id: str) -> Job[Execution]:
@@ -91,11 +98,21 @@ class Relay:
         job = self._driver.deliver(execution_id, delivery, outgoing, self._attempt_event)
         taken: tuple[Execution, bool] = yield Exclusive(execution_id, job)
         execution, backlog = taken
-        execution = yield from self._settled(execution, outgoing)
         if backlog:
-            yield from self.recover()
+            # What waits from before goes first, children before messages; this step's own stands behind it.
+            yield from self.recover(execution_id)
             return (yield from load(execution_id))
-        return execution
+        return (yield from self._settled(execution, outgoing))
+
+    def process_within(self, execution_id: str, event: Event, event_id: str) -> Job[Execution]:
+        """Take a domain event through inside the caller's transaction: what it sets off waits in the outbox.
+
+        Relaying is left to the next call on the store itself, once the caller has committed. Errors as of `process`.
+        """
+        delivery = Delivery(event.kind, event.data, event_id)
+        job = self._driver.deliver(execution_id, delivery, Outgoing(), self._attempt_event)
+        taken: tuple[Execution, bool] = yield Exclusive(execution_id, job)
+        return taken[0]
 
     def _attempt_event(self, loaded: Loaded, delivery: Delivery, outgoing: Outgoing) -> Job[Execution | None]:
         """One attempt at a domain event; `None`: nothing was committed, for there is nothing to do."""
@@ -131,28 +148,45 @@ class Relay:
             else:
                 yield from self._pass_on(outgoing.messages.popleft(), outgoing)
 
-    def recover(self) -> Job[None]:
-        """Relay what earlier crashes left in the store (edges.md, Races)."""
-        yield from self._recover_batches()
-        yield from self._recover_messages()
+    def recover(self, execution_id: str | None = None) -> Job[None]:
+        """Relay what earlier crashes left in the store (edges.md, Races).
 
-    def _recover_batches(self) -> Job[None]:
+        What fails stays there and does not keep back what stands behind it. An error is the caller's only where it
+        comes from the tree of `execution_id`; all others are logged. A store out of reach is everybody's.
+        """
+        failed: list[tuple[str, Exception]] = []
+        yield from self._recover_batches(failed)
+        yield from self._recover_messages(failed)
+        for owner, error in failed:
+            if execution_id is not None and _root_id(owner) == _root_id(execution_id):
+                raise error
+
+    def _relay_apart(self, owner: str, outgoing: Outgoing, failed: list[tuple[str, Exception]]) -> Job[None]:
+        try:
+            yield from self.relay(outgoing)
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            log.error("what was left for %s stays undelivered: %s: %s", owner, type(error).__name__, error)
+            failed.append((owner, error))
+
+    def _recover_batches(self, failed: list[tuple[str, Exception]]) -> Job[None]:
         after: str | None = None
         while True:
             batches: list[SpawnBatch] = yield StoreCall("pending_spawns", (PAGE, after))
             for batch in batches:
                 after = batch.id
-                yield from self.relay(Outgoing(batches=deque([batch])))
+                yield from self._relay_apart(batch.parent_id, Outgoing(batches=deque([batch])), failed)
             if len(batches) < PAGE:
                 return
 
-    def _recover_messages(self) -> Job[None]:
+    def _recover_messages(self, failed: list[tuple[str, Exception]]) -> Job[None]:
         after: str | None = None
         while True:
             messages: list[Message] = yield StoreCall("pending_outbox", (PAGE, after))
             for message in messages:
                 after = message.id
-                yield from self.relay(Outgoing(messages=deque([message])))
+                yield from self._relay_apart(message.target, Outgoing(messages=deque([message])), failed)
             if len(messages) < PAGE:
                 return
 
@@ -221,6 +255,9 @@ class Relay:
         try:
             yield Exclusive(message.target, self._driver.deliver(message.target, delivery, outgoing, attempt))
         except ExecutionNotFound:
+            if (yield from self._is_unborn(message)):
+                log.info("%s for %s waits until it is started", message.kind, message.target)
+                return
             log.warning("execution %s is gone: %s from %s is dropped", message.target, message.kind, message.source)
             yield StoreCall("ack_outbox", (message.id,))
         except EventError as error:
@@ -229,18 +266,31 @@ class Relay:
         except DefinitionNotLoaded as error:
             log.warning("%s for %s waits: %s", message.kind, message.target, error)
 
+    def _is_unborn(self, message: Message) -> Job[bool]:
+        """Whether a message is for a child that its sender waits for and nobody has started yet."""
+        try:
+            parent: Execution = yield StoreCall("load", (message.source,))
+        except ExecutionNotFound:
+            return False
+        return any(_awaits(parent, key, message.target) for key in parent.children)
+
     # --- timers
 
     def sweep(self) -> Job[int]:
         """Deliver every timer and ttl that is due now, in order, and count those that took effect.
 
-        An error of one does not keep back the others; the first is raised at the end.
+        An error of one does not keep back the others; the first is raised at the end. Only where the store was out of
+        reach does the rest of that tree wait for the next sweep: out of order, a later deadline would win.
         """
         yield from self.recover()
         now = self._clock()
         due = yield from self._due(now)
         count, first_error = 0, None
+        unreachable: set[str] = set()
         for timer in due:
+            root_id = _root_id(timer.execution_id)
+            if root_id in unreachable:
+                continue
             try:
                 count += yield from self._fire(timer, now)
             except DefinitionNotLoaded as error:
@@ -249,6 +299,8 @@ class Relay:
                 log.info("execution %s is gone: its timer is ignored", timer.execution_id)
             except Exception as error:
                 first_error = first_error or error
+                if isinstance(error, StoreUnavailable):
+                    unreachable.add(root_id)
         if first_error is not None:
             raise first_error
         return count
@@ -288,6 +340,11 @@ class Relay:
         yield Exclusive(timer.execution_id, self._driver.deliver(timer.execution_id, delivery, outgoing, attempt))
         yield from self.relay(outgoing)
         return len(fired)
+
+
+def _root_id(execution_id: str) -> str:
+    """The id of the tree's root: ids of children go on after a `/` (edges.md, Values)."""
+    return execution_id.partition("/")[0]
 
 
 def _is_moot(execution: Execution, delivery: Delivery) -> bool:

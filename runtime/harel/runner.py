@@ -103,7 +103,7 @@ class RunnerBase:
                 return existing
         return (yield from self._relay.create(new, definition, exist_ok=exist_ok))
 
-    def _process_job(self, execution_id: str, event: Event) -> Job[Execution]:
+    def _checked(self, execution_id: str, event: Event) -> tuple[str, Event, str]:
         """Refuse what can be refused without the record, and give the event an id that all attempts share."""
         self._refuse_own(execution_id)
         if event.id is not None:
@@ -113,7 +113,16 @@ class RunnerBase:
             copied = Event(event.kind, copy_json(event.data), event_id)
         except ContextError as error:
             raise EventError(f"event {event.kind}: {error}") from error
-        return self._relay.process(execution_id, copied, event_id)
+        return execution_id, copied, event_id
+
+    def _joined(self, connection: Any) -> Store:
+        """The store inside the caller's transaction on a connection of the caller's."""
+        joined = getattr(self.store, "joined", None)
+        if joined is None:
+            kind = type(self.store).__name__
+            raise TypeError(f"{kind} has no transactions of the caller's to join: leave connection= out")
+        store: Store = joined(connection)
+        return store
 
     def _refuse_own(self, execution_id: str) -> None:
         """A handler cannot wait for a step of the execution whose step is waiting for the handler (edges.md,
@@ -192,8 +201,11 @@ class DurableRunner(RunnerBase):
         """
         return self._perform(self._create_job(definition_id, context, execution_id, version, priority, exist_ok))
 
-    def process(self, execution_id: str, event: Event) -> Execution:
+    def process(self, execution_id: str, event: Event, *, connection: Any = None) -> Execution:
         """Send an event and return when everything it sets off has settled.
+
+        With a `connection` of the caller's on the store's database, the step is part of the caller's transaction: it is
+        committed and rolled back with it, and what it sets off is relayed by the next call after the caller's commit.
 
         Raises:
             EventError: the event breaks its declaration, or is reserved; nothing has run and its id is not used up.
@@ -202,7 +214,10 @@ class DurableRunner(RunnerBase):
             StoreUnavailable: the store cannot be reached; sending the event again is safe.
             RuntimeError: an action of the execution itself calls.
         """
-        return self._perform(self._process_job(execution_id, event))
+        checked = self._checked(execution_id, event)
+        if connection is not None:
+            return self._perform(self._relay.process_within(*checked), self._joined(connection))
+        return self._perform(self._relay.process(*checked))
 
     def fire_due_timers(self) -> int:
         """Deliver every timer and ttl that is due by the clock; the number that took effect."""
@@ -234,8 +249,8 @@ class DurableRunner(RunnerBase):
 
     # --- the loop
 
-    def _perform(self, job: Job[T]) -> T:
-        """Do what the job asks for until it is done."""
+    def _perform(self, job: Job[T], within: Store | None = None) -> T:
+        """Do what the job asks for until it is done; `within` is the store inside the caller's transaction."""
         result: Any = None
         error: Exception | None = None
         try:
@@ -247,22 +262,22 @@ class DurableRunner(RunnerBase):
                     return value
                 result, error = None, None
                 try:
-                    result = self._do(request)
+                    result = self._do(request, within)
                 except Exception as raised:
                     error = raised
         finally:
             job.close()
 
-    def _do(self, request: Request) -> Any:
+    def _do(self, request: Request, within: Store | None) -> Any:
         match request:
             case StoreCall(method, args):
-                return getattr(self.store, method)(*args)
+                return getattr(within or self.store, method)(*args)
             case Invoke():
                 return self._call(request)
             case Exclusive(execution_id, job):
                 self._refuse_own(execution_id)
                 with self._queue.turn(execution_id):
-                    return self._perform(job)
+                    return self._perform(job, within)
             case Pause(seconds):
                 return time.sleep(seconds)
 
