@@ -18,6 +18,7 @@ from .checks import check, check_bound
 from .diagnostics import ERROR, Finding, Source, Sources, issues
 from .digest import digest
 from .imports import Linked, Load, link, reached_from
+from .lost import without_hidden
 from .lower import is_lowerable, lower
 from .model import Unit
 from .parsing import room_to_parse
@@ -97,7 +98,7 @@ def compile_source(source: Source, load: Load, *, guards: Iterable[str] = (), ru
     with room_to_parse():
         linked = link(source, load)
         resolved = resolve(linked, guards)
-        early = [*linked.findings, *resolved.findings]
+        early = [*linked.findings, *without_hidden(resolved.findings, linked)]
         found = [*early, *rules(resolved.unit)]
         definitions = dict(_lowered(linked, resolved.unit))
     return Compilation(

@@ -28,7 +28,7 @@ Declared = TypeVar("Declared", tree.Event, tree.Guard, tree.BindEntry)
 class Scope:
     """What the names of one file mean. Machines and fragments are found by their dotted names, all else bare.
 
-    `is_complete`: nothing was lost to a syntax error or an import that failed, so a name that is not here does not exist.
+    `is_complete`: nothing was lost to a syntax error or a failed import, so a name that is not here does not exist.
     """
 
     events: Mapping[str, tree.Event]

@@ -47,6 +47,8 @@ def terminal_missing_outcome(facts: Facts) -> Iterator[Fault]:
             what = "the machine" if facts.root[at] == 0 else f"the region `{facts.label(facts.root[at])}`"
             message = f"`{facts.label(at)}` ends {what} without an outcome"
             hint = f"write `final {node.name.text} success`, or add a transition that leads on"
+            if facts.is_fork(at):
+                hint = f"add `from {node.name.text} join all to … else to …`"
             yield Fault(node.name.span, message, hint, facts.notes(at))
 
 
@@ -215,10 +217,15 @@ def carry_unknown_field(facts: Facts) -> Iterator[Fault]:
 
 
 def _ends_silently(facts: Facts, state: StateModel) -> bool:
-    """Whether the state is a terminal that ends its execution and declares no outcome."""
+    """Whether the state is a terminal that ends its execution and declares no outcome.
+
+    A fork that nothing leads on from is a terminal as well, once its children have ended (language 5.6).
+    """
     has_verdict = isinstance(state.node, tree.State) and state.node.verdict is not None
     has_outcome = has_verdict or any(isinstance(part, tree.Outcome) for part in state.body)
-    return not has_outcome and facts.is_terminal(state.index) and facts.ends_execution[state.index]
+    is_last_fork = facts.is_fork(state.index) and not facts.own[state.index]
+    is_last = facts.is_terminal(state.index) or is_last_fork
+    return is_last and not has_outcome and facts.ends_execution[state.index]
 
 
 MACHINE_RULES = (

@@ -159,8 +159,8 @@ class Facts:
             return None, None
         first = next((t for t in own if t.is_automatic), None)
         if first is not None:
-            target = first.branches[0].target
-            if first.node.form != "to" or first.node.where is not None or target is None or self.crosses(first, target):
+            target = first.branches[0].target if first.node.form == "to" else None
+            if first.node.where is not None or target is None or self.crosses(first, target):
                 return None, None
             return first, self.entry[target]
         if own or index == self.root[index] or state.parent == self.root[index]:

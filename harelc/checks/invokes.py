@@ -87,9 +87,11 @@ def invoke_cycle(source: FileFacts) -> Iterator[Fault]:
           from Again to Done on Returned
         }
     """
-    starts = {(facts.machine.file, facts.machine.id): tuple(_started(facts)) for facts in source.machines}
+    machines: dict[Key, Facts] = {}
     for facts in source.machines:
-        me = (facts.machine.file, facts.machine.id)
+        machines.setdefault((facts.machine.file, facts.machine.id), facts)
+    starts = {key: tuple(_started(facts)) for key, facts in machines.items()}
+    for me, facts in machines.items():
         if isinstance(facts.machine.node, tree.Machine):
             for index, key, invoke in starts[me]:
                 if _leads_back(me, key, starts):

@@ -97,7 +97,7 @@ def fork_event_shadowed(facts: Facts) -> Iterator[Fault]:
                         f"`{kind.text}` goes to the regions of `{facts.label(fork)}`, and this transition is not taken"
                     )
                     notes = ((kinds[kind.text], "a region names it here"), *facts.notes(transition.home))
-                    yield Fault(transition.node.source.span, message, "use another event for leaving", notes)
+                    yield Fault(kind.span, message, "use another event for leaving", notes)
                     break
 
 

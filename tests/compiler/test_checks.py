@@ -540,6 +540,65 @@ machine order {
     assert found(text) == [("syntax_error", 7)]
 
 
+def test_a_state_that_a_syntax_error_hides_is_not_unknown_as_well() -> None:
+    text = """event Go {}
+machine order {
+  initial Cart
+  stat Cart {}
+  final Done success {}
+  from Cart to Done on Go
+  from Cart to Doen on error
+}"""
+
+    assert found(text) == [("syntax_error", 4), ("unknown_state", 7)]
+
+
+def test_what_a_lost_import_or_declaration_may_have_brought_is_not_unknown_as_well() -> None:
+    text = """%s
+machine order {
+  initial Cart
+  use lib.Ask as Cart
+  final Done success {}
+  from Cart to Done on Paid where large
+}"""
+
+    assert found(text % 'import "lib.stm" as lib') == [("import_not_found", 1)]
+    assert found(text % "event Paid { amount int }") == [("syntax_error", 1)]
+
+
+def test_a_reserved_kind_is_not_unknown_as_well() -> None:
+    text = """machine order {
+  initial Cart
+  state Cart { defer Timeout }
+  final Done success {}
+  from Cart to Done on Finished
+}"""
+
+    assert found(text) == [("reserved_event", 3), ("reserved_event", 5)]
+
+
+def test_a_fork_that_ends_a_machine_says_nothing_about_how() -> None:
+    text = """machine order {
+  initial Both
+  orthogonal Both { state R { outcome success } }
+}"""
+
+    assert found(text) == [("terminal_missing_outcome", 3)]
+
+
+def test_two_machines_of_one_name_are_one_finding() -> None:
+    text = """machine order {
+  initial Done
+  final Done success {}
+}
+machine order {
+  initial Done
+  final Done success {}
+}"""
+
+    assert found(text) == [("duplicate_declaration", 5)]
+
+
 @pytest.mark.parametrize(
     ("statement", "line_2"),
     [
