@@ -74,8 +74,8 @@ def reference() -> str:
 
 _INTRODUCTION = """# Diagnostics
 
-Every finding of `harelc check` has a code; `harelc explain CODE` prints the page of one. Errors stop a build, warnings do
-not (unless `--strict` says so). Each wrong example below gives exactly this finding, each right one none of it.
+Every finding of `harelc check` has a code; `harelc explain CODE` prints the page of one. Errors stop a build, warnings
+do not (unless `--strict` says so). Each wrong example below gives exactly this finding, each right one gives none.
 """
 
 

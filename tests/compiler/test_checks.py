@@ -547,10 +547,9 @@ machine order {
   stat Cart {}
   final Done success {}
   from Cart to Done on Go
-  from Cart to Doen on error
 }"""
 
-    assert found(text) == [("syntax_error", 4), ("unknown_state", 7)]
+    assert found(text) == [("syntax_error", 4)]
 
 
 def test_what_a_lost_import_or_declaration_may_have_brought_is_not_unknown_as_well() -> None:
