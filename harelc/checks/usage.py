@@ -1,7 +1,7 @@
 """Rules about declarations and imports that nothing needs (language.md section 6).
 
-What is needed is worked out when names are looked up; here are only the exceptions: a file without a machine is a
-library, and what only something unused needs, or what a misspelt name may have meant, is not reported as well.
+What is needed, also by something unused, is worked out when names are looked up. Here are the exceptions: a file
+without a machine is a library, and what a misspelt name may have meant is not reported as well.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..kinds import DELIVERED, RESERVED
 from .facts import FileFacts
 from .registry import Fault, rule
 from .spelling import is_near
-from .walk import bodies, predicates, tests
+from .walk import predicates, tests
 
 Declared = tree.Event | tree.Guard | tree.Fragment
 
@@ -183,7 +183,7 @@ def _is_hidden(source: FileFacts, files: Iterable[tree.File]) -> bool:
 def _unused(
     source: FileFacts, kind: str, of: type[tree.Event] | type[tree.Guard] | type[tree.Fragment]
 ) -> Iterator[Declared]:
-    """The file's declarations of a kind that neither a machine nor anything else of the file needs."""
+    """The file's declarations of a kind that nothing in it needs."""
     file = source.file
     if _is_broken(source) or not any(isinstance(item, tree.Machine) for item in file.items):
         return
@@ -191,8 +191,7 @@ def _unused(
     for item in file.items:
         if not isinstance(item, of) or (kind, file.name, item.name.text) in source.unit.used:
             continue
-        by_others = any(item.name.text in needs and owner is not item for owner, needs in _needs(source))
-        if not by_others and not any(is_near(name, item.name.text) for name in misspelt):
+        if not any(is_near(name, item.name.text) for name in misspelt):
             yield item
 
 
@@ -200,43 +199,6 @@ def _is_broken(source: FileFacts) -> bool:
     """Whether a syntax error hides something, so that nothing is known to be unused."""
     items = source.file.items
     return source.file.broken or any(isinstance(item, (tree.Machine, tree.Fragment)) and item.broken for item in items)
-
-
-def _needs(source: FileFacts) -> list[tuple[tree.Item, frozenset[str]]]:
-    """For each guard and fragment that is not used itself the names of what it would need."""
-    needs: list[tuple[tree.Item, frozenset[str]]] = []
-    for item in source.file.items:
-        if isinstance(item, tree.Guard) and ("guard", item.name.span.file, item.name.text) not in source.unit.used:
-            needs.append((item, frozenset(_guards_in(item.predicate))))
-        elif (
-            isinstance(item, tree.Fragment)
-            and ("fragment", item.name.span.file, item.name.text) not in source.unit.used
-        ):
-            needs.append((item, frozenset(_names_in(item))))
-    return needs
-
-
-def _guards_in(predicate: tree.Predicate) -> Iterator[str]:
-    yield from (test.name.text for test in tests(predicate) if isinstance(test, tree.GuardRef))
-
-
-def _names_in(fragment: tree.Fragment) -> Iterator[str]:
-    """The bare names of events, guards and fragments that a fragment's text uses."""
-    for _, body in bodies(fragment):
-        for part in body:
-            if isinstance(part, tree.Transition):
-                yield from (kind.text for kind in part.kinds)
-                for predicate, _ in predicates(part):
-                    yield from _guards_in(predicate)
-            elif isinstance(part, tree.Defer):
-                yield from (kind.text for kind in part.kinds)
-            elif isinstance(part, tree.Use):
-                yield part.fragment.text
-                for given in part.arguments:
-                    if isinstance(given.value, tree.Action):
-                        yield given.value.name.text
-                    elif not isinstance(given.value, (tree.Literal, tree.Path)):
-                        yield from _guards_in(given.value)
 
 
 def _not_found(source: FileFacts) -> Iterator[tuple[str, str]]:
