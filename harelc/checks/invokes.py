@@ -52,7 +52,8 @@ def invoke_automatic_exit(facts: Facts) -> Iterator[Fault]:
     """
     for transition in facts.machine.transitions:
         is_join = transition.node.form in ("join_all", "join_any")
-        if transition.is_automatic and not is_join and facts.is_single_invoke(transition.source):
+        is_leaf = facts.states[transition.source].kind == "leaf"  # for others the `invoke` itself is the mistake
+        if transition.is_automatic and not is_join and is_leaf and facts.is_single_invoke(transition.source):
             message = f"`{facts.label(transition.source)}` waits for a machine, and this transition has no event"
             yield Fault(transition.node.source.span, message, "add `on Returned`", facts.notes(transition.home))
 
@@ -305,8 +306,8 @@ def returned_incomplete(source: FileFacts) -> Iterator[Fault]:
             continue
         for state in facts.states:
             invoke = state.invoke
-            left_at_once = any(transition.is_automatic for transition in facts.own[state.index])
-            if invoke is None or invoke.machine is None or facts.is_fan_out(state.index) or left_at_once:
+            has_other_fault = state.kind != "leaf" or any(t.is_automatic for t in facts.own[state.index])
+            if invoke is None or invoke.machine is None or facts.is_fan_out(state.index) or has_other_fault:
                 continue
             missing = _uncovered(facts, state.index, _outcomes(invoke, models))
             if missing:

@@ -413,6 +413,21 @@ machine payment {
     assert found(text % '  from Paying to Done on Returned where outcome in ["late"]') == []
 
 
+def test_a_composite_that_invokes_has_one_finding_whatever_leaves_it() -> None:
+    text = """machine order {
+  initial Work
+  state Work { invoke payment  initial A  final A success {} }
+  final Done success {}
+  from Work to Done
+}
+machine payment {
+  initial Paid
+  final Paid success {}
+}"""
+
+    assert found(text) == [("invoke_on_composite", 3)]
+
+
 def test_an_inline_machine_is_checked_like_any_other() -> None:
     text = """event Pay { amount: int }
 machine order {
