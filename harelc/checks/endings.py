@@ -217,15 +217,21 @@ def carry_unknown_field(facts: Facts) -> Iterator[Fault]:
 
 
 def _ends_silently(facts: Facts, state: StateModel) -> bool:
-    """Whether the state is a terminal that ends its execution and declares no outcome.
+    """Whether the state is a terminal that ends its execution, and neither it nor one around it declares an outcome.
 
-    A fork that nothing leads on from is a terminal as well, once its children have ended (language 5.6).
+    A fork that nothing leads on from is a terminal as well, once its children have ended (language 5.6). An outcome around
+    the terminal has a finding of its own.
     """
+    at = state.index
+    is_region = state.kind == "orthogonal" and facts.root[at] == at  # no region can be orthogonal
+    is_last = facts.is_terminal(at) or (facts.is_fork(at) and not facts.own[at] and not is_region)
+    return is_last and facts.ends_execution[at] and not any(_has_outcome(facts, level) for level in facts.outwards(at))
+
+
+def _has_outcome(facts: Facts, index: int) -> bool:
+    state = facts.states[index]
     has_verdict = isinstance(state.node, tree.State) and state.node.verdict is not None
-    has_outcome = has_verdict or any(isinstance(part, tree.Outcome) for part in state.body)
-    is_last_fork = facts.is_fork(state.index) and not facts.own[state.index]
-    is_last = facts.is_terminal(state.index) or is_last_fork
-    return is_last and not has_outcome and facts.ends_execution[state.index]
+    return has_verdict or any(isinstance(part, tree.Outcome) for part in state.body)
 
 
 MACHINE_RULES = (

@@ -591,6 +591,18 @@ def test_a_reserved_kind_is_not_unknown_as_well() -> None:
     assert found(text) == [("reserved_event", 3), ("reserved_event", 5)]
 
 
+def test_an_outcome_at_the_wrong_level_is_one_finding() -> None:
+    text = """event Go {}
+machine order {
+  initial Cart
+  state Cart {}
+  final Done success { initial A  state A {} }
+  from Cart to Done on Go
+}"""
+
+    assert found(text) == [("outcome_on_composite", 5)]
+
+
 def test_a_fork_that_ends_a_machine_says_nothing_about_how() -> None:
     text = """machine order {
   initial Both
