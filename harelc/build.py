@@ -93,16 +93,17 @@ def prepare(plan: Plan, *, force: bool, processes: int | None, progress: Progres
 
     entries = {survey.job: survey.entry for survey in surveys if survey.entry and not survey.is_stale}
     entries |= {job: _entry(job, result, compiler) for job, result in compiled.items() if not result.is_broken}
-    issues = {from_here(issue, job.root) for job, result in compiled.items() if result.is_broken for issue in result.issues}
+    broken = {job: result.issues for job, result in compiled.items() if result.is_broken}
+    issues = {from_here(issue, job.root) for job, found in broken.items() for issue in found}
     clashes = tuple(_clashes({job: entries[job] for job in plan.jobs if job in entries}))
     for job, issue in clashes:
         issues.add(issue)
         entries.pop(job, None)
     issues |= {from_here(issue, job.root) for job, entry in entries.items() for issue in entry.warnings}
 
-    found = [change for survey in stale if survey.job in entries for change in _changes(survey, compiled[survey.job])]
-    in_the_way = tuple(change.path for change in found if change.old is not None and origin(change.old) is None)
-    changes = [change for change in found if change.path not in in_the_way]
+    wanted = [change for each in stale if each.job in entries for change in _changes(each, compiled[each.job])]
+    in_the_way = tuple(change.path for change in wanted if change.old is not None and origin(change.old) is None)
+    changes = [change for change in wanted if change.path not in in_the_way]
     kept = _kept(plan, home, cached, entries)
     return Prepared(
         machines=sum(made.file.endswith(".py") for entry in entries.values() for made in entry.made),

@@ -20,7 +20,7 @@ CODE = "name_clash"
 
 
 def name_clashes(compilation: Compilation) -> tuple[Issue, ...]:
-    """What keeps the machines of a file from becoming modules, in order of place; empty where errors stand before it."""
+    """What keeps the machines of a file from becoming modules, in order of place; empty where there are errors."""
     if compilation.unit is None or compilation.has_errors:
         return ()
     return issues(_findings(compilation), compilation.sources)

@@ -11,12 +11,14 @@ from pathlib import Path
 from harel import Definition
 from harel.issue import Issue
 
-from . import console
+from . import console, tree
 from .compiler import Compilation, compile_file, compile_source, disk
-from .diagnostics import issues
+from .diagnostics import Source, issues
 from .findings import print_issues
+from .parsing import room_to_parse
 from .project import find_project, find_sources, from_here, shown
-from .reading import Unreadable, source_from_bytes
+from .reading import Unreadable, read_source, source_from_bytes
+from .syntax import parse
 
 STANDARD_INPUT = Path("-")
 _NAME = "<stdin>"
@@ -43,9 +45,8 @@ def compile_given(file: Path) -> Given:
     """
     if file == STANDARD_INPUT:
         return Given(_compile_standard_input(), Path.cwd())
-    if file.is_dir():
-        raise console.Refusal(f"{shown(file)} is a folder: name one file")
-    ((source, real),) = find_sources([file]).items()
+    source = _one_file(file)
+    real = Path(os.path.realpath(source))
     root = find_project(source).root
     if not real.is_relative_to(os.path.realpath(root)):
         root = real.parent
@@ -101,9 +102,36 @@ def machine_of(given: Given, name: str | None) -> Definition:
     return machines[name]
 
 
+def parse_given(file: Path) -> tuple[tree.File, tuple[Issue, ...], Source]:
+    """Parse a file or standard input without looking at what it means: its tree, the syntax errors, the text.
+
+    Raises:
+        Refusal: as of `compile_given`.
+    """
+    try:
+        source = _standard_input() if file == STANDARD_INPUT else read_source(_one_file(file), shown(file))
+    except Unreadable as error:
+        source = error.source
+        return tree.File(source.name, (), broken=True), issues([error.finding], {source.name: source}), source
+    with room_to_parse():
+        parsed, findings = parse(source)
+    return parsed, issues(findings, {source.name: source}), source
+
+
+def _one_file(file: Path) -> Path:
+    if file.is_dir():
+        raise console.Refusal(f"{shown(file)} is a folder: name one file")
+    (source,) = find_sources([file])
+    return source
+
+
+def _standard_input() -> Source:
+    return source_from_bytes(sys.stdin.buffer.read(), _NAME)
+
+
 def _compile_standard_input() -> Compilation:
     try:
-        source = source_from_bytes(sys.stdin.buffer.read(), _NAME)
+        source = _standard_input()
     except Unreadable as error:
         sources = {_NAME: error.source}
         return Compilation(_NAME, {}, issues([error.finding], sources), True, sources, None)

@@ -152,11 +152,7 @@ def find_sources(paths: Sequence[Path]) -> dict[Path, Path]:
     found: dict[str, Path] = {}
     for path in paths:
         place = Path(os.path.abspath(path))
-        if place.is_dir():
-            sources = sorted(_walk(place, set()))
-        else:
-            sources = [place]
-        for source in sources:
+        for source in sorted(_walk(place, set())) if place.is_dir() else [place]:
             if not source.is_file():
                 raise Refusal(_absent(source))
             found.setdefault(os.path.realpath(source), source)

@@ -9,20 +9,19 @@ from pathlib import Path
 from . import console, tree
 from .diagram import dot, mermaid, plantuml
 from .explain import UnknownCode, page
-from .given import compile_given, machine_of, sound, tell
+from .findings import print_issues
+from .given import machine_of, parse_given, sound
 
 _DIAGRAMS = {"mermaid": mermaid, "plantuml": plantuml, "dot": dot}
 
 
 def list_declarations(file: Path) -> int:
     """One line for each declaration, in source order; what stands in a broken part is left out, with status 1."""
-    given = compile_given(file)
-    unit = given.compilation.unit
-    sys.stdout.writelines(f"{line}\n" for item in (unit.file.items if unit else ()) for line in _declared(item))
-    if given.compilation.has_errors:
-        tell(given)
-        return console.FINDINGS
-    return console.FINE
+    parsed, issues, source = parse_given(file)
+    sys.stdout.writelines(f"{line}\n" for item in parsed.items for line in _declared(item))
+    if issues:
+        print_issues(issues, sys.stderr, {source.name: source})
+    return console.FINDINGS if issues else console.FINE
 
 
 def print_digests(files: Sequence[Path]) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from harel.issue import Issue
 
+from . import tree
 from .clashes import name_clashes
 from .compiler import compile_file
 from .diagram import mermaid
@@ -50,7 +51,8 @@ def translate(job: Job) -> Translation:
     issues = (*compilation.issues, *name_clashes(compilation))
     if compilation.unit is None or any(issue.is_error for issue in issues):
         return Translation(inputs, issues, ())
-    places = {machine.id: machine.node.name.span for machine in compilation.unit.machines}
+    machines = [item for item in compilation.unit.file.items if isinstance(item, tree.Machine)]
+    places = {machine.name.text: machine.name.span for machine in machines}
     modules = []
     for name, definition in compilation.definitions.items():
         line, column = compilation.sources[places[name].file].place(places[name].start)
