@@ -219,8 +219,8 @@ def carry_unknown_field(facts: Facts) -> Iterator[Fault]:
 def _ends_silently(facts: Facts, state: StateModel) -> bool:
     """Whether the state is a terminal that ends its execution, and neither it nor one around it declares an outcome.
 
-    A fork that nothing leads on from is a terminal as well, once its children have ended (language 5.6). An outcome around
-    the terminal has a finding of its own.
+    A fork that nothing leads on from is a terminal as well, once its children have ended (language 5.6). An outcome
+    around the terminal has a finding of its own.
     """
     at = state.index
     is_region = state.kind == "orthogonal" and facts.root[at] == at  # no region can be orthogonal
