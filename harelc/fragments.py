@@ -14,11 +14,16 @@ from difflib import get_close_matches
 from . import tree
 from .diagnostics import Finding
 from .imports import Scope
-
-KINDS = ("action", "guard", "state", "value", "event")
+from .parameters import KINDS, delay_faults, faults
 
 SIZE_LIMIT = 100_000
 """How many states, transitions and used fragments a machine has at most after expansion (edges.md, Values)."""
+
+LEVEL_LIMIT = 64
+"""How deep states nest at most, also after expansion."""
+
+NESTING_LIMIT = 200
+"""How deep a predicate nests at most, also with others put into it."""
 
 Value = tree.Action | tree.Predicate | tree.Path | tree.Literal | tree.Name
 """What an argument is once its parameter's kind is known: in the order action, guard, state, value, event."""
@@ -39,13 +44,14 @@ class Expanded:
 def expand(body: tuple[tree.Statement, ...], scopes: Mapping[str, Scope]) -> Expanded:
     """The body of a machine with every use replaced.
 
-    Findings: `unknown_fragment`, `fragment_argument` and `too_large`; `fragment_cycle` is `cycles`' subject.
+    Findings: `unknown_fragment`, `fragment_argument`, `too_large`, `too_deep`, and those of the used fragments' text;
+    `fragment_cycle` is `cycles`' subject. A body that outgrows a limit comes back as it was written.
     """
     expansion = _Expansion(scopes)
     try:
-        expanded = expansion.body(body, {}, 1, ())
-    except _TooLarge as reached:
-        return Expanded((), {}, (reached.finding,))
+        expanded = expansion.body(body, _Place({}))
+    except (_TooLarge, _TooDeep) as reached:
+        return Expanded(body, {}, (reached.finding,))
     return Expanded(expanded, expansion.uses, tuple(expansion.findings))
 
 
@@ -54,62 +60,131 @@ class _TooLarge(Exception):
         way = " uses ".join(use.fragment.text for use in chain[:8])
         message = f"the machine has more than {SIZE_LIMIT:,} states, transitions and used fragments: {way}"
         hint = "use fewer fragments inside fragments, or make some of them machines and `invoke` them"
-        self.finding = Finding("too_large", chain[0].fragment.span, message, hint)
+        self.finding = Finding("too_large", chain[0].fragment.span, message, hint, _way(chain))
+
+
+class _TooDeep(Exception):
+    def __init__(self, what: str, chain: tuple[tree.Use, ...]) -> None:
+        message = f"{what} once the fragments are put in"
+        self.finding = Finding("too_deep", chain[0].fragment.span, message, "make some of them machines", _way(chain))
+
+
+def _way(chain: tuple[tree.Use, ...]) -> tuple[tuple[tree.Span, str], ...]:
+    """The uses behind the first one, as notes."""
+    return tuple((use.fragment.span, f"`{use.fragment.text}` is used here") for use in chain[1:8])
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A body that is being expanded.
+
+    `bound` are the parameters of its text, `depth` counts the bodies from that text's own down to this one,
+    `level` those of the whole machine, and `chain` are the uses that led here, outermost first.
+    """
+
+    bound: Bindings
+    depth: int = 1
+    level: int = 1
+    chain: tuple[tree.Use, ...] = ()
+
+    def inside(self) -> _Place:
+        return replace(self, depth=self.depth + 1, level=self.level + 1)
 
 
 class _Expansion:
     def __init__(self, scopes: Mapping[str, Scope]) -> None:
         self._scopes = scopes
         self._size = 0
+        self._extents: dict[int, tuple[tree.Predicate, int, int]] = {}
         self.uses: dict[tree.Span, tree.Use] = {}
         self.findings: list[Finding] = []
 
-    def body(
-        self, body: tuple[tree.Statement, ...], bound: Bindings, depth: int, chain: tuple[tree.Use, ...]
-    ) -> tuple[tree.Statement, ...]:
-        """`depth` counts the bodies from the fragment's own down to this one; `chain` the uses that led here."""
-        return tuple(self._statement(statement, bound, depth, chain) for statement in body)
+    def body(self, body: tuple[tree.Statement, ...], place: _Place) -> tuple[tree.Statement, ...]:
+        return tuple(self._statement(statement, place) for statement in body)
 
-    def _statement(
-        self, statement: tree.Statement, bound: Bindings, depth: int, chain: tuple[tree.Use, ...]
-    ) -> tree.Statement:
-        if isinstance(statement, (tree.State, tree.Transition, tree.Use)) and chain:
-            self._size += 1
-            if self._size > SIZE_LIMIT:
-                raise _TooLarge(chain)
+    def _statement(self, statement: tree.Statement, place: _Place) -> tree.Statement:
+        if isinstance(statement, (tree.State, tree.Transition, tree.Use)) and place.chain:
+            self._count(1, place.chain)
         if isinstance(statement, tree.State):
-            return replace(statement, body=self.body(statement.body, bound, depth + 1, chain))
+            return replace(statement, body=self.body(statement.body, place.inside()))
         if isinstance(statement, tree.Invoke) and statement.body is not None:
-            return replace(statement, body=self.body(statement.body, bound, depth + 1, chain))
+            return replace(statement, body=self.body(statement.body, place.inside()))
         if isinstance(statement, tree.Use):
-            return self._use(_bound_use(statement, bound, depth) if bound else statement, statement, chain)
-        return _bound(statement, bound, depth) if bound else statement
+            use = _bound_use(statement, place.bound, place.depth) if place.bound else statement
+            return self._use(use, statement, place)
+        if isinstance(statement, (tree.Timeout, tree.Ttl)) and statement.parameter is not None and not place.chain:
+            self.findings += delay_faults(statement, {})
+        return _bound(statement, place.bound, place.depth) if place.bound else statement
 
-    def _use(self, use: tree.Use, written: tree.Use, chain: tuple[tree.Use, ...]) -> tree.Statement:
+    def _count(self, more: int, chain: tuple[tree.Use, ...]) -> None:
+        self._size += more
+        if self._size > SIZE_LIMIT:
+            raise _TooLarge(chain)
+
+    def _use(self, use: tree.Use, written: tree.Use, place: _Place) -> tree.Statement:
         found = self._scopes[use.fragment.span.file].fragments
         fragment = found.get(use.fragment.text)
         if fragment is None:
             if self._scopes[use.fragment.span.file].is_complete:
                 self.findings.append(_unknown(use, list(found)))
             return use
-        if any(self._fragment_of(outer) is fragment for outer in chain):
+        if any(self._fragment_of(outer) is fragment for outer in place.chain):
             return use
-        faults = list(_argument_faults(use, fragment))
-        self.findings += faults
-        if faults or fragment.broken:
+        chain = (*place.chain, written)
+        own = {name: kind for name, (kind, _) in place.bound.items()}
+        wrong = [*([] if fragment.broken else faults(fragment)), *_argument_faults(written, fragment, own)]
+        self.findings += wrong
+        if wrong or fragment.broken:
             return use
-        arguments = {argument.name.text: argument.value for argument in use.arguments}
+        if place.level >= LEVEL_LIMIT:
+            raise _TooDeep(f"states nest deeper than {LEVEL_LIMIT} levels", chain)
+        bound = self._arguments(use, fragment, chain)
+        self.uses[written.span] = written
+        body = self.body(fragment.body, _Place(bound, 1, place.level + 1, chain))
+        return tree.State("state", use.name, body, use.span, doc=use.doc or fragment.doc)
+
+    def _arguments(self, use: tree.Use, fragment: tree.Fragment, chain: tuple[tree.Use, ...]) -> Bindings:
+        """What each parameter stands for; a predicate is measured, for it may hold others many times."""
+        given = {argument.name.text: argument.value for argument in use.arguments}
         bound: dict[str, tuple[str, Value]] = {}
         for parameter in fragment.parameters:
-            value = _as(parameter.kind.text, arguments[parameter.name.text])
-            if value is not None:
-                bound[parameter.name.text] = (parameter.kind.text, value)
-        self.uses[written.span] = written
-        body = self.body(fragment.body, bound, 1, (*chain, written))
-        return tree.State("state", use.name, body, use.span, doc=use.doc or fragment.doc)
+            value = _as(parameter.kind.text, given[parameter.name.text])
+            if value is None:
+                continue
+            bound[parameter.name.text] = (parameter.kind.text, value)
+            if isinstance(value, (tree.Compare, tree.GuardRef, tree.Not, tree.And, tree.Or)):
+                size, depth = self._extent(value)
+                if size > SIZE_LIMIT:
+                    raise _TooLarge(chain)
+                if depth > NESTING_LIMIT:
+                    raise _TooDeep(f"a predicate nests deeper than {NESTING_LIMIT} levels", chain)
+        return bound
+
+    def _extent(self, predicate: tree.Predicate) -> tuple[int, int]:
+        """How many tests a predicate has and how deep it is; a part that occurs many times is looked at once."""
+        waiting = [predicate]
+        while waiting:
+            node = waiting[-1]
+            inner = _terms(node)
+            missing = [term for term in inner if id(term) not in self._extents]
+            if missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            known = [self._extents[id(term)] for term in inner]
+            size = sum(one for _, one, _ in known) if inner else 1
+            depth = 1 + max(one for _, _, one in known) if inner else 0
+            self._extents[id(node)] = (node, size, depth)
+        return self._extents[id(predicate)][1:]
 
     def _fragment_of(self, use: tree.Use) -> tree.Fragment | None:
         return self._scopes[use.fragment.span.file].fragments.get(use.fragment.text)
+
+
+def _terms(predicate: tree.Predicate) -> tuple[tree.Predicate, ...]:
+    if isinstance(predicate, tree.Not):
+        return (predicate.term,)
+    return predicate.terms if isinstance(predicate, (tree.And, tree.Or)) else ()
 
 
 def cycles(file: tree.File, scopes: Mapping[str, Scope]) -> Iterator[Finding]:
@@ -161,6 +236,22 @@ def uses_in(body: tuple[tree.Statement, ...]) -> Iterator[tree.Use]:
             waiting += reversed(statement.body or ())
 
 
+# --- a fragment's own text
+
+
+def text_faults(fragment: tree.Fragment, scopes: Mapping[str, Scope]) -> Iterator[Finding]:
+    """What is wrong with a fragment's text, whoever uses it, the uses in it included."""
+    yield from faults(fragment)
+    own = {parameter.name.text: parameter.kind.text for parameter in fragment.parameters}
+    for use in uses_in(fragment.body):
+        scope = scopes[use.fragment.span.file]
+        target = scope.fragments.get(use.fragment.text)
+        if target is not None:
+            yield from _argument_faults(use, target, own)
+        elif scope.is_complete:
+            yield _unknown(use, list(scope.fragments))
+
+
 # --- arguments
 
 
@@ -170,8 +261,11 @@ def _unknown(use: tree.Use, known: list[str]) -> Finding:
     return Finding("unknown_fragment", use.fragment.span, f"no fragment `{use.fragment.text}` is visible here", hint)
 
 
-def _argument_faults(use: tree.Use, fragment: tree.Fragment) -> Iterator[Finding]:
-    """Arguments that are missing, unknown or of the wrong kind; all stand at the use."""
+def _argument_faults(use: tree.Use, fragment: tree.Fragment, own: Mapping[str, str]) -> Iterator[Finding]:
+    """Arguments that are missing, unknown or of the wrong kind; all stand at the use.
+
+    `own` are the parameters of the text the use stands in, by kind: one that is handed on keeps its kind.
+    """
     place = use.fragment.span
     name = fragment.name.text
     kinds = {parameter.name.text: parameter.kind.text for parameter in fragment.parameters}
@@ -182,15 +276,12 @@ def _argument_faults(use: tree.Use, fragment: tree.Fragment) -> Iterator[Finding
             near = get_close_matches(key, list(kinds), 1)
             hint = f"did you mean `{near[0]}`?" if near else f"it takes {_listed(list(kinds))}"
             yield Finding("fragment_argument", place, f"the fragment `{name}` has no parameter `{key}`", hint)
-        elif kinds[key] in KINDS and _as(kinds[key], argument.value) is None:
+        elif kinds[key] in KINDS and not _fits(kinds[key], argument.value, own):
             message = f"the argument `{key}` of `{name}` is no {kinds[key]}"
             yield Finding("fragment_argument", place, message, _WANTED[kinds[key]])
     for parameter in fragment.parameters:
         key = parameter.name.text
-        if parameter.kind.text not in KINDS:
-            message = f"the parameter `{key}` of `{name}` has the kind `{parameter.kind.text}`"
-            yield Finding("fragment_argument", place, message, f"the kinds are {_listed(list(KINDS))}")
-        elif key not in given:
+        if key not in given and parameter.kind.text in KINDS:
             message = f"the fragment `{name}` needs the argument `{key}`, which is not given"
             yield Finding("fragment_argument", place, message, _WANTED[parameter.kind.text])
 
@@ -202,6 +293,12 @@ _WANTED = {
     "value": "a value is a string, a number, true, false, null or a list of these",
     "event": "an event is the name of a declared event",
 }
+
+
+def _fits(kind: str, value: tree.Predicate | tree.Literal | tree.Action | tree.Path, own: Mapping[str, str]) -> bool:
+    if isinstance(value, tree.Action) and value.name.text in own:
+        return own[value.name.text] == kind and (kind == "action" or not value.inputs)
+    return _as(kind, value) is not None
 
 
 def _listed(names: list[str]) -> str:

@@ -110,11 +110,17 @@ class _Lowering:
         )
 
     def _call(self, action: tree.Action) -> tables.Call:
-        """A handler by name, or by its path where the scope it is written in binds the name otherwise."""
+        """A handler by name, or by its path where a fragment's file binds the name otherwise than the machine's.
+
+        What a fragment's file leaves open is bound by the machine's.
+        """
         name = action.name.text
-        bound = self.machine.bind_of.get((action.span.file, name))
-        if bound is not None and self.binds.setdefault(name, bound) != bound:
+        own = self.machine.bind_of.get((self.machine.file, name))
+        bound = self.machine.bind_of.get((action.span.file, name), own)
+        if bound is not None and bound != own:
             name = bound
+        elif own is not None:
+            self.binds[name] = own
         inputs = tuple(
             (given.name.text, given.value.value) for given in action.inputs if isinstance(given.value, tree.Literal)
         )

@@ -6,13 +6,14 @@ finding, with the nearest names as a hint, and is `None` in the plain machine; n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from . import tree
 from .diagnostics import Finding
-from .fragments import cycles, expand, uses_in
+from .fragments import cycles, expand, text_faults, uses_in
 from .imports import Linked, Scope
 from .kinds import DELIVERED, RESERVED
 from .model import (
@@ -25,9 +26,6 @@ from .model import (
     TransitionModel,
     Unit,
 )
-
-LEVEL_LIMIT = 64
-"""How deep states nest at most, also after expansion (edges.md, Values)."""
 
 Key = tuple[str, str, str]
 """(kind, file, name) of a declaration that is used."""
@@ -62,6 +60,7 @@ def resolve(linked: Linked, program_guards: Iterable[str] = ()) -> Resolved:
     for item in file.items:
         if isinstance(item, tree.Fragment):
             names.note_fragment(item)
+            findings += () if item.broken else text_faults(item, linked.scopes)
     imported = {line: linked.behind(target) for line, target in linked.imports[linked.entry]}
     unit = Unit(file, tuple(machines), imported, frozenset(names.used))
     return Resolved(unit, (*names.findings, *findings))
@@ -70,9 +69,13 @@ def resolve(linked: Linked, program_guards: Iterable[str] = ()) -> Resolved:
 class _Names:
     """Look-ups by the scope of the file a name is written in; remembers what was used and what was not found."""
 
-    def __init__(self, scopes: Mapping[str, Scope], program_guards: frozenset[str]) -> None:
+    def __init__(
+        self, scopes: Mapping[str, Scope], program_guards: frozenset[str], parameters: frozenset[str] = frozenset()
+    ) -> None:
+        """`parameters` are those of the fragment whose text is looked at: they are no declarations."""
         self.scopes = scopes
         self.program_guards = program_guards
+        self.parameters = parameters
         self.bind_of = {
             (file, name): entry.target.text for file, scope in scopes.items() for name, entry in scope.binds.items()
         }
@@ -83,6 +86,8 @@ class _Names:
         """A kind on a transition, or in `defer`."""
         events = self.scopes[name.span.file].events
         found = events.get(name.text)
+        if name.text in self.parameters:
+            return
         if found is not None:
             self.used.add(("event", found.span.file, found.name.text))
         elif name.text not in delivered and name.text not in RESERVED:
@@ -92,6 +97,8 @@ class _Names:
         """A guard named in a predicate; `None` also for one that the program binds."""
         guards = self.scopes[ref.span.file].guards
         found = guards.get(ref.name.text)
+        if ref.name.text in self.parameters:
+            return None
         if found is not None:
             self.used.add(("guard", found.span.file, found.name.text))
         elif ref.name.text not in self.program_guards:
@@ -109,15 +116,17 @@ class _Names:
 
     def handler(self, action: tree.Action) -> None:
         found = self.scopes[action.span.file].binds.get(action.name.text)
-        if found is not None:
+        if found is not None and action.name.text not in self.parameters:
             self.used.add(("bind", found.span.file, found.name.text))
 
     def note_fragment(self, fragment: tree.Fragment) -> None:
-        """What a fragment's text names counts as used, whether the fragment is used or not."""
-        quiet = _Names(self.scopes, self.program_guards)
+        """What a fragment's text names is looked up and counts as used, whether the fragment is used or not."""
+        parameters = frozenset(parameter.name.text for parameter in fragment.parameters)
+        names = _Names(self.scopes, self.program_guards, parameters)
         for statement in _all_statements(fragment.body):
-            quiet.note(statement)
-        self.used |= quiet.used
+            names.note(statement)
+        self.used |= names.used
+        self.findings += () if fragment.broken else names.findings
 
     def note(self, statement: tree.Statement) -> None:
         """Remember the declarations that a statement names."""
@@ -149,7 +158,7 @@ class _Names:
             if isinstance(value, (tree.Compare, tree.GuardRef, tree.Not, tree.And, tree.Or)):
                 for ref in guard_refs(value):
                     guard = scope.guards.get(ref.name.text)
-                    if guard is not None:
+                    if guard is not None and ref.name.text not in self.parameters:
                         self.used.add(("guard", guard.span.file, guard.name.text))
             elif isinstance(value, (tree.Action, tree.Literal)):
                 text = value.name.text if isinstance(value, tree.Action) else str(value.value)
@@ -159,7 +168,7 @@ class _Names:
         """A bare argument may be an event, a guard or a handler: naming it is using it."""
         for kind, known in (("event", scope.events), ("guard", scope.guards), ("bind", scope.binds)):
             found = known.get(text)
-            if found is not None:
+            if found is not None and text not in self.parameters:
                 self.used.add((kind, found.span.file, found.name.text))
 
     def _unknown(self, code: str, noun: str, name: str, span: tree.Span, known: Iterable[str]) -> None:
@@ -349,24 +358,21 @@ class _Builder:
         self.states.append(state)
         outer.children.setdefault(node.name.text, state.index)
         outer.all_children.append(state.index)
-        if chain and path.count(".") >= LEVEL_LIMIT:
-            message = f"states nest deeper than {LEVEL_LIMIT} levels once the fragments are put in"
-            self.names.findings.append(
-                Finding("too_deep", chain[0].fragment.span, message, "make some of them machines")
-            )
-            return
         self._walk(state)
 
     def _initial(self, state: _Body) -> None:
         written = next((part for part in state.statements if isinstance(part, tree.Initial)), None)
-        if written is None or state.kind not in ("machine", "composite"):
+        if written is None:
             return
         name = str(written.target)
+        found: int | None = None
         if len(written.target.parts) == 1:
-            state.initial = state.children.get(written.target.parts[0].text)
+            found = state.children.get(written.target.parts[0].text)
             if written.target.parts[0].text in state.lost:
                 return
-        if state.initial is None:
+        if state.kind != "orthogonal":  # its regions begin all at once, whatever it says
+            state.initial = found
+        if found is None:
             hint = nearest(name, state.children, "a state of this body with a similar name exists")
             message = f"`initial` names `{name}`, which is no state of this body"
             self.names.findings.append(Finding("initial_unresolved", written.target.span, message, hint))
@@ -433,6 +439,9 @@ class _Builder:
 
     def _label(self, body: _Body) -> str:
         """A body as a message names it, the same for every use of a fragment."""
+        use = self.uses.get(body.node.span)
+        if use is not None:
+            return use.fragment.text
         return body.name if body.uses else body.path or self.id
 
     def _step_down(self, found: int, path: tree.Path, node: tree.Transition) -> int | None:
@@ -472,9 +481,18 @@ class _Builder:
             broken=broken,
         )
 
+    def _key(self, guard: tree.Guard, numbers: Counter[str]) -> str:
+        """The guard's name for the one that the machine's own file sees, so that the program can bind another to it."""
+        name = guard.name.text
+        if self.names.scopes[self.file].guards.get(name) is guard:
+            return name
+        numbers[name] += 1
+        return f"{name}@{numbers[name] + 1}"
+
     def _guards(self) -> tuple[dict[str, GuardModel], dict[tuple[str, str], str]]:
         """The guards that the machine needs, each under a key of its own, and what each name means in each file."""
         keys: dict[int, str] = {}
+        numbers: Counter[str] = Counter()
         found: list[tuple[str, tree.Guard]] = []
         meaning: dict[tuple[str, str], str] = {}
         waiting = [ref for t in self.transitions for p in predicates_of(t.node) for ref in guard_refs(p)][::-1]
@@ -484,9 +502,7 @@ class _Builder:
             if guard is None:
                 continue
             if id(guard) not in keys:
-                name, number = guard.name.text, 1
-                while (key := name if number == 1 else f"{name}@{number}") in keys.values():
-                    number += 1
+                key = self._key(guard, numbers)
                 keys[id(guard)] = key
                 found.append((key, guard))
                 waiting += list(guard_refs(guard.predicate))[::-1]
