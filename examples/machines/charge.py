@@ -100,7 +100,7 @@ class BankAnswered(Event):
 
 
 class Actions(Protocol):
-    """The handlers that the program binds. They may be `async` where an async runner runs them."""
+    """The handlers that the program binds; under an async runner they may be `async`."""
 
     def ask_bank(self, stm: Stm, event: Event, /) -> object:
         """Called on entering `Charging.Trying`."""

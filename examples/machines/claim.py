@@ -98,7 +98,7 @@ class ClaimWithdrawn(Event):
 
 
 class Actions(Protocol):
-    """The handlers that the program binds. They may be `async` where an async runner runs them."""
+    """The handlers that the program binds; under an async runner they may be `async`."""
 
     def pay(self, stm: Stm, event: Event, /) -> object:
         """Called on entering `Paid`."""

@@ -71,7 +71,7 @@ class Unhealthy(Event):
 
 
 class Actions(Protocol):
-    """The handlers that the program binds. They may be `async` where an async runner runs them."""
+    """The handlers that the program binds; under an async runner they may be `async`."""
 
 
 def bind(actions: Actions) -> Definition:

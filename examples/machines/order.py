@@ -111,7 +111,7 @@ class CancelOrder(Event):
 
 
 class Actions(Protocol):
-    """The handlers that the program binds. They may be `async` where an async runner runs them."""
+    """The handlers that the program binds; under an async runner they may be `async`."""
 
     def hold_amount(self, stm: Stm, event: Event, /) -> object:
         """Called on entering `AwaitingPayment`."""
