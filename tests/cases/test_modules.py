@@ -159,6 +159,28 @@ def test_the_same_source_gives_the_same_bytes_everywhere(harelc_in: Command, tmp
     assert os.fsencode(tmp_path) not in module
 
 
+RETURNED_AND_REPLACED = """
+import order, refund
+from harel import DictStore, DurableRunner
+from harel.stores.protocol import all_executions
+
+store = DictStore()
+runner = DurableRunner(store, [order.DEFINITION, refund.DEFINITION], clock=lambda: 0.0)
+first = runner.create("order")
+
+def youngest():
+    return max((execution.id for execution in all_executions(store)), key=len)
+
+runner.process(first.id, order.Return())
+runner.process(youngest(), refund.Replace())
+replacement = youngest()
+assert store.load(replacement).definition_id == "order"
+assert store.load(first.id).active_path == "Refunding"
+runner.process(replacement, order.Close())
+assert store.load(first.id).outcome == "success"
+"""
+
+
 class TestMachinesThatInvokeEachOther:
     """In the sources nothing is circular, so neither is an import."""
 
@@ -183,3 +205,6 @@ class TestMachinesThatInvokeEachOther:
         checked = type_check("order.py", "refund.py", cwd=folder)
 
         assert checked.returncode == 0, checked.stdout
+
+    def test_they_invoke_each_other_when_run(self, folder: Path) -> None:
+        subprocess.run([sys.executable, "-c", RETURNED_AND_REPLACED], cwd=folder, check=True)

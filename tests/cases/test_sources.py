@@ -142,6 +142,29 @@ class TestLineEnds:
         assert len(modules) == 1
         assert b"\r" not in modules.pop()
 
+    @pytest.mark.parametrize(("name", "ends"), [("lf", b"\n"), ("crlf", b"\r\n"), ("mixed", b"\n"), ("bom", b"\n")])
+    def test_the_formatter_keeps_the_more_frequent_kind(
+        self, harelc_in: Command, tmp_path: Path, name: str, ends: bytes
+    ) -> None:
+        source = tmp_path / "order.stm"
+        source.write_bytes(self.FILES[name])
+        harelc_in("fmt", "order.stm", cwd=tmp_path)
+        lines = source.read_bytes().splitlines(keepends=True)
+
+        assert {line[len(line.rstrip()) :] for line in lines} == {ends}
+        assert harelc_in("fmt", "--check", "order.stm", cwd=tmp_path).returncode == 0
+
+    def test_findings_stand_at_the_same_line_and_column(self, harelc_in: Command, tmp_path: Path) -> None:
+        wrong = self.TEXT.replace("to Done on Go", "to Dome on Go")
+        places = set()
+        for ends in ("\n", "\r\n"):
+            (tmp_path / "order.stm").write_bytes(wrong.replace("\n", ends).encode())
+            findings = json.loads(harelc_in("check", "order.stm", "--format", "json", cwd=tmp_path).stdout)
+            places.add(tuple((found["code"], found["line"], found["column"]) for found in findings))
+
+        assert len(places) == 1
+        assert ("unknown_state", 8, 13) in places.pop()
+
     def test_a_checkout_that_turned_the_module_into_crlf_is_not_stale(self, harelc_in: Command, tmp_path: Path) -> None:
         (tmp_path / "order.stm").write_bytes(self.FILES["lf"])
         harelc_in("build", ".", "-o", "out", cwd=tmp_path)

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import pytest
 
@@ -220,8 +220,7 @@ def on_sqlite(folder: Path) -> Store:
 
 
 def awaited(*args: Any, **options: Any) -> Runner:
-    runner: Any = Awaited(AsyncDurableRunner(*args, **options))
-    return runner
+    return cast(Runner, Awaited(AsyncDurableRunner(*args, **options)))
 
 
 WAYS = (
