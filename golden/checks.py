@@ -139,7 +139,6 @@ DIAGRAM = (
     "            Suspicious --> [*]\n"
     "            note right of Asking : Try until it is done.\n"
     "        }\n"
-    "        --\n"
     '        state "Stock (defer Answer)" as Stock\n'
     "        state Stock {\n"
     "            [*] --> s1\n"
@@ -147,7 +146,6 @@ DIAGRAM = (
     "            s1 --> Found : Timeout (90s)\n"
     "            Found --> [*]\n"
     "        }\n"
-    "        --\n"
     "        Weather\n"
     "    }\n"
     '    state "Paying" as Paying\n'

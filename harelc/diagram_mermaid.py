@@ -96,11 +96,18 @@ class _Writer:
         if title != self._ids[node.index]:
             yield f'state "{escape(title)}" as {self._ids[node.index]}'
         yield f"state {self._ids[node.index]} {{"
-        for number, block in enumerate(self._chart.blocks[node.index]):
-            if number:
+        parts = self._chart.blocks[node.index]
+        parted = not any(self._is_nested(region) for block in parts for region in block.nodes)
+        for number, block in enumerate(parts):
+            if number and parted:
                 yield f"{_INDENT}--"
             yield from (f"{_INDENT}{line}" for line in self._block(block))
         yield "}"
+
+    def _is_nested(self, region: Node) -> bool:
+        """Whether a region has composites in it: Mermaid parses such a part between `--`, and fails to lay it out."""
+        parts = self._chart.blocks.get(region.index, ())
+        return any(inner.index in self._chart.blocks for block in parts for inner in block.nodes)
 
     def _arrow(self, arrow: Arrow) -> str:
         label = f" : {escape(arrow.label)}" if arrow.label and arrow.target != ENDS else ""
