@@ -370,8 +370,8 @@ class Definition:
         """The definition as JSON data: identity and tables, neither handlers nor sources."""
         tables = {name: getattr(self, f"_{name}") for name in _TABLES}
         return {
-            **{"format": TABLES_FORMAT, "id": self.id, "version": self.version, "digest": self.digest},
-            **{"ttl": self.ttl, **tables, "inline": [machine.to_data() for machine in self.inline]},
+            "format": TABLES_FORMAT, "id": self.id, "version": self.version, "digest": self.digest,
+            "ttl": self.ttl, **tables, "inline": [machine.to_data() for machine in self.inline],
         }
 
     def to_json(self) -> str:

@@ -14,7 +14,7 @@ RESERVED_KINDS = frozenset(
 class Event:
     """A kind, JSON data and an optional id; the same id takes effect once per execution (runtime.md section 4)."""
 
-    __slots__ = ("kind", "data", "id")
+    __slots__ = ("data", "id", "kind")
 
     def __init__(self, kind: str, data: Mapping[str, Any] | None = None, id: str | None = None) -> None:
         self.kind = kind
