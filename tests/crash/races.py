@@ -1,0 +1,143 @@
+"""What needs two processes: one is held up between two calls of the store, and the other comes in between.
+
+Each race is a function that runs it and asserts how it ends; `test_races.py` runs them one by one, and the count of
+store calls runs them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from harel import DictStore, DurableRunner, Event, Status, definition_from_dsl
+from harel.testing import FakeClock
+
+ORDER = """
+event Stock {}
+event Fraud {}
+event Leave {}
+machine order {
+  initial Checks
+  orthogonal Checks {
+    state Goods { initial Ask  state Ask {}  final Fine success {}  from Ask to Fine on Stock }
+    state Money { initial Ask  state Ask {}  final Fine success {}  from Ask to Fine on Fraud }
+  }
+  final Paid success {}
+  final Left rejected {}
+  from Checks join all to Paid else to Left
+  from Checks to Left on Leave
+}
+"""
+
+Rival = Callable[[DurableRunner], object]
+
+
+class Stopped(BaseException):
+    """The process is gone."""
+
+
+class Between:
+    """One process's view of a store: before its call of `method` for `subject`, the rival comes in, once."""
+
+    def __init__(self, store: DictStore, method: str, subject: str, rival: Callable[[], object]) -> None:
+        self._store = store
+        self._place = (method, subject)
+        self._rivals = [rival]
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            subject = getattr(args[0], "id", args[0]) if args else ""
+            if (method, str(subject)) == self._place and self._rivals:
+                self._rivals.pop()()
+            return getattr(self._store, method)(*args)
+
+        return call
+
+
+def runner_on(store: Any) -> DurableRunner:
+    return DurableRunner(store, [definition_from_dsl(ORDER, "order")], clock=FakeClock())
+
+
+def meet(method: str, subject: str, rival: Rival, work: Rival) -> DictStore:
+    """Do the work on a store, with the rival coming in between; the store as it is then."""
+    store = DictStore()
+    slow = Between(store, method, subject, lambda: rival(runner_on(store)))
+    work(runner_on(slow))
+    return store
+
+
+def start(runner: DurableRunner) -> None:
+    runner.create("order", execution_id="o-1")
+
+
+def sweep(runner: DurableRunner) -> None:
+    runner.fire_due_timers()
+
+
+def half_made(method: str, subject: str) -> DictStore:
+    """A store whose only process died at that call."""
+
+    def die() -> None:
+        raise Stopped
+
+    store = DictStore()
+    try:
+        start(runner_on(Between(store, method, subject, die)))
+    except Stopped:
+        return store
+    raise AssertionError("the call was not made")
+
+
+def two_start_the_same_children() -> None:
+    """Each child exists once, and nothing waits."""
+    store = meet("create", "o-1/Checks.Money/1", sweep, start)
+
+    assert store.ids_with_prefix("") == ["o-1", "o-1/Checks.Goods/1", "o-1/Checks.Money/1"]
+    assert store.pending_spawns() == []
+    assert runner_on(store).process("o-1", Event("Stock")).status is Status.RUNNING
+    assert runner_on(store).process("o-1", Event("Fraud")).outcome == "success"
+
+
+def two_deliver_the_same_event() -> None:
+    """It takes effect once."""
+    store = DictStore()
+    start(runner_on(store))
+    slow = Between(store, "load_step", "o-1/Checks.Goods/1", lambda: sweep(runner_on(store)))
+    runner_on(slow).process("o-1", Event("Stock"))
+
+    assert store.load("o-1/Checks.Goods/1").outcome == "success"
+    assert store.load("o-1").version == 3
+    assert store.pending_outbox() == []
+
+
+def children_that_nobody_waits_for_any_more() -> None:
+    """The tree is ended before its children were started: they never are."""
+    store = half_made("load", "o-1")
+    runner = runner_on(store)
+    runner.terminate("o-1")
+    runner.fire_due_timers()
+
+    assert store.ids_with_prefix("") == ["o-1"]
+    assert (store.pending_spawns(), store.pending_outbox()) == ([], [])
+
+
+def a_parent_that_is_purged_meanwhile() -> None:
+    """Whoever was about to start its children finds nothing to do."""
+    store = half_made("load", "o-1")
+
+    def purge(runner: DurableRunner) -> None:
+        runner.terminate("o-1")
+        runner.purge("o-1")
+
+    runner_on(Between(store, "load", "o-1", lambda: purge(runner_on(store)))).fire_due_timers()
+
+    assert store.ids_with_prefix("") == []
+    assert (store.pending_spawns(), store.pending_outbox()) == ([], [])
+
+
+RACES = (
+    two_start_the_same_children,
+    two_deliver_the_same_event,
+    children_that_nobody_waits_for_any_more,
+    a_parent_that_is_purged_meanwhile,
+)
