@@ -13,8 +13,8 @@ from difflib import get_close_matches
 
 from . import tree
 from .diagnostics import Finding
-from .imports import Scope
 from .parameters import KINDS, delay_faults, faults
+from .scopes import Scope
 
 SIZE_LIMIT = 100_000
 """How many states, transitions and used fragments a machine has at most after expansion (edges.md, Values)."""

@@ -1,8 +1,6 @@
-"""Imports: from one file to that file and everything it needs, and the names that each file sees (language.md
-section 2).
+"""Imports: from one file to that file and everything it needs (language.md section 2; edges.md, Trees).
 
-Every file is read and parsed once. Events, guards and bindings come in bare, the file's own first; machines and
-fragments are reached through aliases. Nothing is looked up here: a `Scope` only says what each name would mean.
+Every file is read and parsed once. What its names mean is `scopes.py`'s subject; nothing is looked up here.
 """
 
 from __future__ import annotations
@@ -10,33 +8,21 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from . import tree
 from .diagnostics import WARNING, Finding, Source
 from .digest import canonical
 from .reading import Unreadable
+from .scopes import Scope, scope_of
 from .syntax import parse
 
 Load = Callable[[str], Source]
 """Reads a file by its name relative to the project; raises `Unreadable`."""
 
-Declared = TypeVar("Declared", tree.Event, tree.Guard, tree.BindEntry)
+Imports = Mapping[str, list[tuple[tree.Import, str]]]
+"""For each file its import lines with the file each leads to; a line with a finding is left out."""
 
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What the names of one file mean. Machines and fragments are found by their dotted names, all else bare.
-
-    `is_complete`: nothing was lost to a syntax error or a failed import, so a name that is not here does not exist.
-    """
-
-    events: Mapping[str, tree.Event]
-    guards: Mapping[str, tree.Guard]
-    binds: Mapping[str, tree.BindEntry]
-    machines: Mapping[str, tree.Machine]
-    fragments: Mapping[str, tree.Fragment]
-    is_complete: bool
+_OF_IMPORTS = frozenset({"import_not_found", "import_outside", "import_cycle"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +36,7 @@ class Linked:
     entry: str
     files: Mapping[str, tree.File]
     sources: Mapping[str, Source]
-    imports: Mapping[str, tuple[tuple[tree.Import, str], ...]]
+    imports: Imports
     reached: Mapping[str, tree.Import]
     scopes: Mapping[str, Scope]
     findings: tuple[Finding, ...]
@@ -63,28 +49,28 @@ class Linked:
 def link(entry: Source, load: Load) -> Linked:
     """Parse a file and everything it imports, and work out the scopes.
 
-    Findings: those of the parser, `import_not_found`, `import_outside`, `import_cycle` and `import_shadowed`. An import
-    with a finding is left out, and its file sees what the others bring.
+    Findings: those of the parser, `encoding_error`, `import_not_found`, `import_outside`, `import_cycle` and
+    `import_shadowed`. An import with a finding is left out, and its file sees what the others bring.
     """
     reader = _Reader(load)
     reader.visit(entry)
     scopes: dict[str, Scope] = {}
-    for name in reversed(reader.order):
-        scopes[name] = _scope(reader.files[name], reader.imports[name], scopes)
-    findings = [*reader.findings, *_shadowed(reader, scopes)]
+    for name in reader.finished:
+        brought = [(line, scopes[target]) for line, target in reader.imports[name]]
+        scopes[name] = scope_of(reader.files[name], brought)
     return Linked(
         entry=entry.name,
         files=reader.files,
         sources=reader.sources,
-        imports={name: tuple(found) for name, found in reader.imports.items()},
+        imports=reader.imports,
         reached=_reached(entry.name, reader.imports),
         scopes=scopes,
-        findings=tuple(findings),
+        findings=(*reader.findings, *_shadowed(reader.files[entry.name], reader.imports[entry.name], scopes)),
     )
 
 
 class _Reader:
-    """Reads files depth-first. `order` has every file before those that it imports."""
+    """Reads files depth-first. `finished` has every file behind those that it imports."""
 
     def __init__(self, load: Load) -> None:
         self._load = load
@@ -92,11 +78,7 @@ class _Reader:
         self.sources: dict[str, Source] = {}
         self.imports: dict[str, list[tuple[tree.Import, str]]] = {}
         self.findings: list[Finding] = []
-        self._finished: list[str] = []
-
-    @property
-    def order(self) -> list[str]:
-        return self._finished[::-1]
+        self.finished: dict[str, None] = {}
 
     def visit(self, entry: Source) -> None:
         """Read the entry and all behind it; no recursion, so that a long chain of imports is only long."""
@@ -106,7 +88,7 @@ class _Reader:
             name, waiting = way[-1]
             found = next(waiting, None)
             if found is None:
-                self._finished.append(name)
+                self.finished[name] = None
                 way.pop()
                 if came:
                     came.pop()
@@ -114,72 +96,86 @@ class _Reader:
             target = self._target(name, found, came)
             if target is None:
                 continue
-            if target in (open_name for open_name, _ in way):
+            if target in self.files and target not in self.finished:
                 self._report_cycle(found, target, came)
-            elif target in self.files or self._read(target, found, came):
+            elif target in self.finished:
                 self.imports[name].append((found, target))
-                if target not in self._finished:
-                    way.append((target, self._open(self.sources[target])))
-                    came.append(found)
+            elif (opened := self._read(target, found, came)) is not None:
+                self.imports[name].append((found, target))
+                way.append((target, opened))
+                came.append(found)
 
     def _open(self, source: Source) -> Iterator[tree.Import]:
         file, findings = parse(source)
+        self.findings += findings
+        return self._add(source, file)
+
+    def _add(self, source: Source, file: tree.File) -> Iterator[tree.Import]:
         self.files[source.name], self.sources[source.name] = file, source
         self.imports[source.name] = []
-        self.findings += findings
         return iter([item for item in file.items if isinstance(item, tree.Import)])
 
     def _target(self, name: str, found: tree.Import, came: list[tree.Import]) -> str | None:
         """The file an import leads to; `None`, with a finding, where it leads out of the project."""
         path = found.path.text
         target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
-        if path.startswith("/") or "\\" in path or ":" in path or target.startswith(".."):
+        if path.startswith("/") or "\\" in path or ":" in path or target.partition("/")[0] == "..":
             message = f"the import {path!r} leads out of the project"
-            hint = "name a file below the folder of the first source, relative to this file and with `/`"
+            hint = "name a file of the project, relative to this file and with `/`"
             self._report("import_outside", found, message, hint, came)
             return None
         return target
 
-    def _read(self, target: str, found: tree.Import, came: list[tree.Import]) -> bool:
+    def _read(self, target: str, found: tree.Import, came: list[tree.Import]) -> Iterator[tree.Import] | None:
+        """The imports of a file that was not read before; `None`, with a finding, where there is no such file."""
         try:
-            self.sources[target] = self._load(target)
+            return self._open(self._load(target))
         except Unreadable as error:
             if error.finding.code == "encoding_error":
-                self.sources[target] = error.source
                 self.findings.append(error.finding)
-                return False
-            message = f"the file {found.path.text!r} cannot be imported: {error.finding.message}"
+                return self._add(error.source, tree.File(target, (), broken=True))
+            why = error.finding.message.removeprefix(f"`{target}` cannot be read: ")
+            message = f"the file {found.path.text!r} cannot be imported: {why}"
             self._report("import_not_found", found, message, "check the path: it is relative to this file", came)
-            return False
-        return True
+            return None
 
     def _report_cycle(self, found: tree.Import, target: str, came: list[tree.Import]) -> None:
-        """A circle stands at the first import of the way that leads into it, in the file that everything began with."""
-        circle = [*came, found]
-        first = next((number for number, step in enumerate(circle) if step.path.span.file == target), 0)
-        at, others = circle[first], circle[first + 1 :]
-        files = " imports ".join([f"{step.path.span.file}" for step in circle[first:]] + [target])
-        notes = tuple((step.path.span, "the circle goes on here") for step in others)
+        """A circle stands at the first import of the way that leads into it."""
+        steps = [*came, found]
+        first = next(number for number, step in enumerate(steps) if step.path.span.file == target)
+        at, others = steps[first], steps[first + 1 :]
+        files = [*(step.path.span.file for step in steps[first:]), target]
+        shown = " imports ".join(_seen_from(target, file) for file in files)
+        notes = [(step.path.span, "the circle goes on here") for step in others]
         hint = "put what both need into a third file"
-        self.findings.append(Finding("import_cycle", at.path.span, f"imports go in a circle: {files}", hint, notes))
+        message = f"imports go in a circle: {shown}"
+        self.findings.append(Finding("import_cycle", at.path.span, message, hint, (*_way(steps[:first]), *notes)))
 
     def _report(self, code: str, found: tree.Import, message: str, hint: str, came: list[tree.Import]) -> None:
-        notes = tuple((step.path.span, "this file is reached from here") for step in came)
-        self.findings.append(Finding(code, found.path.span, message, hint, notes))
+        self.findings.append(Finding(code, found.path.span, message, hint, _way(came)))
 
 
-def _closure(name: str, imports: Mapping[str, Iterable[tuple[tree.Import, str]]]) -> list[str]:
+def _way(came: Iterable[tree.Import]) -> tuple[tuple[tree.Span, str], ...]:
+    return tuple((step.path.span, "this file is reached from here") for step in came)
+
+
+def _seen_from(file: str, other: str) -> str:
+    """Another file's name as one would import it in the file: what a message says, whatever the project's folder."""
+    return posixpath.relpath(other, posixpath.dirname(file) or ".")
+
+
+def _closure(name: str, imports: Imports) -> list[str]:
     found: dict[str, None] = {}
     waiting = [name]
     while waiting:
         at = waiting.pop()
         if at not in found:
             found[at] = None
-            waiting += [target for _, target in reversed(list(imports[at]))]
+            waiting += [target for _, target in reversed(imports[at])]
     return list(found)
 
 
-def _reached(entry: str, imports: Mapping[str, list[tuple[tree.Import, str]]]) -> dict[str, tree.Import]:
+def _reached(entry: str, imports: Imports) -> dict[str, tree.Import]:
     reached: dict[str, tree.Import] = {}
     for line, target in imports[entry]:
         for name in _closure(target, imports):
@@ -187,59 +183,23 @@ def _reached(entry: str, imports: Mapping[str, list[tuple[tree.Import, str]]]) -
     return reached
 
 
-def _scope(file: tree.File, imports: list[tuple[tree.Import, str]], scopes: Mapping[str, Scope]) -> Scope:
-    """What the file declares itself, over what its imports bring, the earlier import over the later."""
-    events: dict[str, tree.Event] = {}
-    guards: dict[str, tree.Guard] = {}
-    binds: dict[str, tree.BindEntry] = {}
-    machines: dict[str, tree.Machine] = {}
-    fragments: dict[str, tree.Fragment] = {}
-    for item in file.items:
-        if isinstance(item, tree.Event):
-            events.setdefault(item.name.text, item)
-        elif isinstance(item, tree.Guard):
-            guards.setdefault(item.name.text, item)
-        elif isinstance(item, tree.Bind):
-            for bound in item.entries:
-                binds.setdefault(bound.name.text, bound)
-        elif isinstance(item, tree.Machine):
-            machines.setdefault(item.name.text, item)
-        elif isinstance(item, tree.Fragment):
-            fragments.setdefault(item.name.text, item)
+def _shadowed(
+    entry: tree.File, imports: Iterable[tuple[tree.Import, str]], scopes: Mapping[str, Scope]
+) -> Iterator[Finding]:
+    """Two imports of the first file that bring different declarations of one name (W `import_shadowed`)."""
+    own = scope_of(entry, ())
+    first: dict[tuple[str, str], tuple[str, tree.Import]] = {}
     for line, target in imports:
         brought = scopes[target]
-        prefix = f"{line.alias.text}." if line.alias else ""
-        for name, event in brought.events.items():
-            events.setdefault(name, event)
-        for name, guard in brought.guards.items():
-            guards.setdefault(name, guard)
-        for name, entry in brought.binds.items():
-            binds.setdefault(name, entry)
-        for name, machine in brought.machines.items():
-            machines.setdefault(prefix + name, machine)
-        for name, fragment in brought.fragments.items():
-            fragments.setdefault(prefix + name, fragment)
-    lines = sum(isinstance(item, tree.Import) for item in file.items)
-    is_complete = not file.broken and lines == len(imports) and all(scopes[target].is_complete for _, target in imports)
-    return Scope(events, guards, binds, machines, fragments, is_complete)
-
-
-def _shadowed(reader: _Reader, scopes: Mapping[str, Scope]) -> Iterator[Finding]:
-    """Two imports of the first file that bring different declarations of one name (W `import_shadowed`)."""
-    entry = reader.order[0]
-    own = _scope(reader.files[entry], [], {})
-    for what in ("event", "guard", "bind"):
-        local: Mapping[str, object] = getattr(own, f"{what}s")
-        seen: dict[str, tuple[object, tree.Import]] = {}
-        for line, target in reader.imports[entry]:
-            brought: Mapping[str, tree.Event | tree.Guard | tree.BindEntry] = getattr(scopes[target], f"{what}s")
-            for name, declaration in brought.items():
-                if name in local:
-                    continue
+        for noun, local, names in (
+            ("event", own.events, brought.events),
+            ("guard", own.guards, brought.guards),
+            ("binding", own.binds, brought.binds),
+        ):
+            for name, declaration in names.items():
                 meaning = canonical(declaration)
-                first, by = seen.setdefault(name, (meaning, line))
-                if first != meaning:
-                    noun = {"bind": "binding"}.get(what, what)
+                known, by = first.setdefault((noun, name), (meaning, line))
+                if known != meaning and name not in local:
                     message = f"this import brings another {noun} `{name}` than the one before it, which wins"
                     note = ((by.path.span, "the first one comes in here"),)
                     hint = f"declare `{name}` in this file, or rename one of the two"
@@ -249,12 +209,12 @@ def _shadowed(reader: _Reader, scopes: Mapping[str, Scope]) -> Iterator[Finding]
 def reached_from(linked: Linked, finding: Finding) -> Finding:
     """A finding in a file that was only imported, put at the import line of the file that was asked for.
 
-    What an import line itself or a syntax error is about stays where it must be changed.
+    What is wrong with an import itself stays where it must be changed (edges.md, Trees).
     """
-    line = linked.reached.get(finding.span.file)
-    if finding.span.file == linked.entry or line is None:
+    span = finding.span
+    line = linked.reached.get(span.file)
+    if span.file == linked.entry or line is None or finding.code in _OF_IMPORTS:
         return finding
-    message = f"in {finding.span.file}: {finding.message}"
-    return replace(
-        finding, span=line.path.span, message=message, notes=((finding.span, "it stands here"), *finding.notes)
-    )
+    row, column = linked.sources[span.file].place(span.start)
+    message = f"in {_seen_from(linked.entry, span.file)}:{row}:{column}: {finding.message}"
+    return replace(finding, span=line.path.span, message=message, notes=((span, "it stands here"), *finding.notes))

@@ -8,7 +8,7 @@ A name that could not be looked up is `None` here and has had its finding.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from . import tree
 
@@ -126,7 +126,6 @@ class MachineModel:
     context: tree.Context | None
     inline: tuple[MachineModel, ...] = ()
     broken: bool = False
-    problems: frozenset[int] = field(default_factory=frozenset)
 
     def outwards(self, index: int) -> Iterator[StateModel]:
         """The state and its ancestors, innermost first, the machine last."""
@@ -147,7 +146,8 @@ class MachineModel:
 class Unit:
     """One file as it was asked for, with everything it imports: what the rules about a whole file read.
 
-    `imported` are the files behind each import line, the named file first, then what it imports, each once.
+    `imported` are the files behind each import line, the named file first, then what it imports, each once; a line
+    behind which something was lost, to a syntax error or a failed import, is left out.
     `used` holds (kind, file, name) of every declaration that something in this file needs, directly or through another
     declaration that is needed; kind is event, guard, fragment, machine or bind.
     """

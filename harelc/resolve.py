@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from . import tree
 from .diagnostics import Finding
 from .fragments import cycles, expand, text_faults, uses_in
-from .imports import Linked, Scope
+from .imports import Linked
 from .kinds import DELIVERED, RESERVED
 from .model import (
     BranchModel,
@@ -26,6 +26,7 @@ from .model import (
     TransitionModel,
     Unit,
 )
+from .scopes import Scope
 
 Key = tuple[str, str, str]
 """(kind, file, name) of a declaration that is used."""
@@ -61,7 +62,11 @@ def resolve(linked: Linked, program_guards: Iterable[str] = ()) -> Resolved:
         if isinstance(item, tree.Fragment):
             names.note_fragment(item)
             findings += () if item.broken else text_faults(item, linked.scopes)
-    imported = {line: linked.behind(target) for line, target in linked.imports[linked.entry]}
+    imported = {
+        line: linked.behind(target)
+        for line, target in linked.imports[linked.entry]
+        if linked.scopes[target].is_complete
+    }
     unit = Unit(file, tuple(machines), imported, frozenset(names.used))
     return Resolved(unit, (*names.findings, *findings))
 

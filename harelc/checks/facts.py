@@ -184,7 +184,7 @@ class Facts:
     def has_lost_transitions(self) -> bool:
         """Whether some transition could not be placed, so that its absence means nothing."""
         machine = self.machine
-        if machine.broken or machine.problems:
+        if machine.broken:
             return True
         written = sum(isinstance(part, tree.Transition) for state in self.states for part in state.body)
         unexpanded = any(isinstance(part, tree.Use) for state in self.states for part in state.body)
