@@ -5,7 +5,6 @@ Texts only; what is stale and why is `build.py`'s subject.
 
 from __future__ import annotations
 
-import difflib
 import io
 import sys
 from collections.abc import Iterator
@@ -73,7 +72,9 @@ def _modules_written(prepared: Prepared) -> int:
 
 def _difference(change: Change) -> str:
     path = shown(change.path)
-    lines = difflib.unified_diff(
+    from difflib import unified_diff  # slow to import, and seldom wanted
+
+    lines = unified_diff(
         _lines(change.old),
         _lines(change.new),
         "/dev/null" if change.old is None else path,

@@ -12,11 +12,10 @@ from codecs import BOM_UTF8
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harel.definition import TABLES_FORMAT
 from harel.issue import Issue, Note
 
 from .outputs import write_atomically
@@ -77,17 +76,25 @@ def _hash(data: bytes) -> str:
 
 
 def fingerprint() -> str:
-    """A hash of all that decides what a source becomes: this package's code and grammar, the templates, black."""
+    """A hash of all that decides what a source becomes: this package's code and grammar, the templates,
+    the tables' format, black."""
     package = Path(__file__).parent
     beside = package.parent / "templates"
     folders = [package, *([beside] if not (package / "templates").is_dir() and beside.is_dir() else [])]
-    total = sha256(f"{TABLES_FORMAT} {version('black')}".encode())
+    total = sha256(f"{_stated('harel', 'definition.py')} {_stated('black', '../_black_version.py')}".encode())
     for folder in folders:
         for file in sorted(folder.rglob("*")):
             if file.is_file() and file.suffix != ".pyc":
                 total.update(f"\n{file.relative_to(folder).as_posix()} ".encode())
                 total.update(sha256(file.read_bytes()).digest())
     return total.hexdigest()[:32]
+
+
+def _stated(package: str, file: str) -> str:
+    """A hash of the file in which a package states its format or version: reading it is cheaper than importing it."""
+    spec = find_spec(package)
+    folder = Path(spec.origin).parent if spec is not None and spec.origin is not None else Path()
+    return file_hash(folder / file) or "unknown"
 
 
 def load(folder: Path) -> dict[Key, Entry]:

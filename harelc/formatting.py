@@ -6,7 +6,6 @@ not at all, and is left alone if it has syntax errors. How a text is laid out is
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -163,7 +162,9 @@ def _summary(word: str, changed: int, total: int, broken: int) -> str:
 
 def _difference(laid: _Laid) -> Iterator[str]:
     """A unified diff of the texts, line by line."""
-    for line in difflib.unified_diff(_lines(laid.old), _lines(laid.new), laid.name, laid.name):
+    from difflib import unified_diff  # slow to import, and seldom wanted
+
+    for line in unified_diff(_lines(laid.old), _lines(laid.new), laid.name, laid.name):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 

@@ -14,7 +14,6 @@ It says what to build and where to; the command line wins over it. Nothing is lo
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -99,7 +98,9 @@ class _Reader:
             raise self._wrong(where, "a table")
         for key in value:
             if key not in keys:
-                near = difflib.get_close_matches(key, keys, n=1)
+                from difflib import get_close_matches  # slow to import, and seldom wanted
+
+                near = get_close_matches(key, keys, n=1)
                 hint = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(keys)}"
                 raise Refusal(f"{self.file}: {where} has no key `{key}`; {hint}")
         return value
