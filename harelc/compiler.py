@@ -6,9 +6,10 @@ in a row, and told where files come from.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from harel.definition import Definition
 from harel.issue import Issue
@@ -66,9 +67,12 @@ def compile_file(
             own folder where it is left out.
         guards: names of guards that the program binds.
         rules: `check`, or `bound_check` for a build in which every handler is bound.
+
+    Raises:
+        ValueError: the file does not lie below `root`.
     """
     folder = path.parent if root is None else root
-    name = PurePosixPath(path.resolve().relative_to(folder.resolve()).as_posix()).as_posix()
+    name = _name_below(folder, path)
     load = disk(folder)
     try:
         source = load(name)
@@ -76,6 +80,15 @@ def compile_file(
         sources = {name: error.source}
         return Compilation(name, {}, issues([error.finding], sources), True, sources, None)
     return compile_source(source, load, guards=guards, rules=rules)
+
+
+def _name_below(folder: Path, path: Path) -> str:
+    """The path from a folder, with `/`; links are followed only where it does not lie there otherwise."""
+    for whole in (os.path.abspath, os.path.realpath):
+        place, around = Path(whole(path)), Path(whole(folder))
+        if place.is_relative_to(around):
+            return place.relative_to(around).as_posix()
+    raise ValueError(f"{path} does not lie below {folder}, which its imports may not leave: name a folder around it")
 
 
 def compile_text(
@@ -101,14 +114,25 @@ def compile_source(source: Source, load: Load, *, guards: Iterable[str] = (), ru
         early = [*linked.findings, *without_hidden(resolved.findings, linked)]
         found = [*early, *rules(resolved.unit)]
         definitions = dict(_lowered(linked, resolved.unit))
+        blocked = any(finding.severity == ERROR for finding in early)
+        if not blocked and len(definitions) < len(resolved.unit.machines):
+            found += _errors_of_imports(linked, load, guards, rules)
     return Compilation(
         entry=source.name,
         definitions=definitions,
         issues=issues((reached_from(linked, finding) for finding in found), linked.sources),
-        blocked=any(finding.severity == ERROR for finding in early),
+        blocked=blocked,
         sources=linked.sources,
         unit=resolved.unit,
     )
+
+
+def _errors_of_imports(linked: Linked, load: Load, guards: Iterable[str], rules: Rules) -> Iterator[Finding]:
+    """The errors that the rules find in imported files: in the text of a fragment one may spoil who uses it."""
+    for name, source in linked.sources.items():
+        if name != linked.entry:
+            unit = resolve(link(source, load), guards).unit
+            yield from (finding for finding in rules(unit) if finding.severity == ERROR)
 
 
 def bound_check(unit: Unit) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from dataclasses import fields, is_dataclass
 
 from . import tree
 from .durations import seconds
+from .versions import version
 
 DIGEST_FORMAT = 1
 """The number of the form below."""
@@ -75,8 +76,7 @@ def _write(node: object, out: list[str]) -> None:
         out.append(f"({seconds(raw)})" if raw is not None and seconds(raw) is not None else f"({raw})")
         _write([getattr(node, "key", None), node.parameter, node.value], out)
     elif isinstance(node, tree.Machine):
-        version = node.version or "1"
-        out.append(f"Machine({int(version) if version.isascii() and version.isdigit() else version})")
+        out.append(f"Machine({version(node.version)})")
         _write([node.name, node.body], out)
     elif is_dataclass(node):
         out.append(f"{type(node).__name__}(")

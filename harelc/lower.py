@@ -14,6 +14,7 @@ from harel.definition import Definition, Expr, Rows, row
 from . import tree
 from .durations import seconds
 from .model import BranchModel, MachineModel, StateModel, TransitionModel
+from .versions import is_version
 
 
 def lower(machine: MachineModel, digest: str, sources: tuple[tuple[str, str], ...] = ()) -> Definition:
@@ -27,8 +28,13 @@ def lower(machine: MachineModel, digest: str, sources: tuple[tuple[str, str], ..
 
 
 def is_lowerable(machine: MachineModel) -> bool:
-    """Whether every name that the tables need was found."""
+    """Whether every name that the tables need was found, and every number and beginning is there."""
     if machine.broken or any(isinstance(part, tree.Use) for state in machine.states for part in state.body):
+        return False
+    if isinstance(machine.node, tree.Machine) and not is_version(machine.node.version):
+        return False
+    delays = (part for state in machine.states for part in state.body if isinstance(part, (tree.Timeout, tree.Ttl)))
+    if any(_is_literal(part) and _duration(part) is None for part in delays):
         return False
     written = sum(isinstance(part, tree.Transition) for state in machine.states for part in state.body)
     if written != len(machine.transitions):
@@ -38,8 +44,7 @@ def is_lowerable(machine: MachineModel) -> bool:
     for state in machine.states:
         if state.invoke is not None and state.invoke.machine is None:
             return False
-        named = any(isinstance(part, tree.Initial) for part in state.body)
-        if state.kind in ("machine", "composite") and state.initial is None and (named or state.children):
+        if state.kind in ("machine", "composite") and state.initial is None:
             return False
     return all(map(is_lowerable, machine.inline))
 
@@ -127,10 +132,10 @@ class _Lowering:
         return tables.Call(name, inputs)
 
     def _ttl(self) -> int | float | None:
-        for part in self.machine.states[0].body:
-            if isinstance(part, tree.Ttl):
-                return _duration(part)
-        return None
+        """The seconds that a root lives; an inline machine never is one."""
+        if isinstance(self.machine.node, tree.Invoke):
+            return None
+        return next((_duration(part) for part in self.machine.states[0].body if isinstance(part, tree.Ttl)), None)
 
     # --- transitions
 
@@ -193,13 +198,17 @@ class _Lowering:
                 yield tables.Doc("transition", str(transition.index), transition.node.doc)
 
 
-def _duration(part: tree.Timeout | tree.Ttl) -> int | float:
-    """The seconds of a literal duration; 0 for one that is wrong, which a rule reports."""
-    if part.value is not None:
-        value = part.value.value
-        read = seconds(value if isinstance(value, str) else repr(value))
-        return 0 if read is None else read
-    return (seconds(part.raw) if part.raw else None) or 0
+def _is_literal(part: tree.Timeout | tree.Ttl) -> bool:
+    return isinstance(part, tree.Ttl) or part.key is None
+
+
+def _duration(part: tree.Timeout | tree.Ttl) -> int | float | None:
+    """The seconds of a literal duration, `None` for one that is wrong, which a rule reports."""
+    if part.value is None:
+        return None if part.raw is None else seconds(part.raw)
+    value = part.value.value
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return seconds(str(value)) if is_number else None
 
 
 def _operand(operand: tree.Operand) -> Expr:

@@ -27,6 +27,7 @@ from .model import (
     Unit,
 )
 from .scopes import Scope
+from .versions import version
 
 Key = tuple[str, str, str]
 """(kind, file, name) of a declaration that is used."""
@@ -274,16 +275,9 @@ def _machine(machine: tree.Machine, linked: Linked, names: _Names) -> MachineMod
     names.findings += expanded.findings
     for use in uses_in(machine.body):
         names.note_use(use)
-    id, version = machine.name.text, version_of(machine)
-    builder = _Builder(id, version, machine, machine.span.file, expanded.uses, names)
+    builder = _Builder(machine.name.text, version(machine.version), machine, machine.span.file, expanded.uses, names)
     builder.build(expanded.body)
     return builder.finish(broken=machine.broken)
-
-
-def version_of(machine: tree.Machine) -> int:
-    """The machine's version, 1 where none or none that is right is written."""
-    raw = machine.version
-    return int(raw) if raw is not None and raw.isascii() and raw.isdigit() and int(raw) >= 1 else 1
 
 
 @dataclass(slots=True)
@@ -525,7 +519,7 @@ _TO = "a target is looked up from the body outwards; `A.B` steps down"
 
 def _signature(machine: tree.Machine) -> Signature:
     context = next((part for part in machine.body if isinstance(part, tree.Context)), None)
-    return Signature(machine.name.text, version_of(machine), machine, machine.span.file, context)
+    return Signature(machine.name.text, version(machine.version), machine, machine.span.file, context)
 
 
 def _state_model(state: _Body) -> StateModel:

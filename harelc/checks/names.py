@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from .. import tree
 from ..diagnostics import ERROR
 from ..kinds import DELIVERED, RESERVED
+from ..versions import is_version
 from .facts import FileFacts
 from .registry import Fault, rule
 from .walk import Owner, bodies, declarations, file_bodies, file_transitions
@@ -245,13 +246,9 @@ def version_invalid(source: FileFacts) -> Iterator[Fault]:
         }
     """
     for item in source.file.items:
-        if isinstance(item, tree.Machine) and item.version is not None and not _is_version(item.version):
+        if isinstance(item, tree.Machine) and not is_version(item.version):
             message = f"`{item.version}` is no version of a machine"
             yield Fault(item.version_span or item.name.span, message, "versions are whole numbers and start at 1")
-
-
-def _is_version(raw: str) -> bool:
-    return raw.isascii() and raw.isdigit() and raw[0] != "0"
 
 
 RULES = (duplicate_declaration, bad_name, reserved_event, version_invalid)

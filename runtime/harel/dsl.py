@@ -6,7 +6,8 @@ modules never calls them. One compiler, one meaning: what comes out equals the g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,9 +62,9 @@ def definition_from_dsl_file(
 ) -> Definition:
     """The definition of a machine in a `.stm` file; parameters and errors are those of `definition_from_dsl`.
 
-    `base_path` is the folder that imports may not leave; the file's own where it is left out.
+    `base_path` is the folder that imports may not leave; that of the project around the file where it is left out.
     """
-    compilation = _compiler().compile_file(Path(path), root=_folder(base_path), guards=guards or ())
+    compilation = _compile_file(path, base_path, guards or ())
     return _chosen(compilation, name, actions, guards, validate)
 
 
@@ -83,8 +84,7 @@ def validate_or_raise(text: str, *, base_path: str | Path | None = None) -> tupl
 
 def validate_file(path: str | Path, *, base_path: str | Path | None = None) -> tuple[Issue, ...]:
     """Everything the checker finds in a file; `base_path` is that of `definition_from_dsl_file`."""
-    found: tuple[Issue, ...] = _compiler().compile_file(Path(path), root=_folder(base_path)).issues
-    return found
+    return _compile_file(path, base_path).issues
 
 
 def read_text(text: str, *, base_path: str | Path | None = None) -> tuple[Definition, ...]:
@@ -98,7 +98,7 @@ def read_file(path: str | Path, *, base_path: str | Path | None = None) -> tuple
     Raises:
         ValidationError: the file has an error.
     """
-    return _declared(_compiler().compile_file(Path(path), root=_folder(base_path)))
+    return _declared(_compile_file(path, base_path))
 
 
 def read_definitions(folder: str | Path) -> tuple[Definition, ...]:
@@ -143,6 +143,29 @@ def _compiler() -> Any:
     return compiler
 
 
+def _compile_file(path: str | Path, base_path: str | Path | None, guards: Iterable[str] = ()) -> Compilation:
+    compiler = _compiler()
+    try:
+        root = _project(Path(path)) if base_path is None else Path(base_path)
+        compilation: Compilation = compiler.compile_file(Path(path), root=root, guards=guards)
+    except ValueError as error:
+        raise DslError(str(error)) from error
+    return compilation
+
+
+def _project(path: Path) -> Path:
+    """The folder of the project around a file, as the commands find it. Raises `DslError` for wrong settings."""
+    from harelc.console import Refusal
+    from harelc.project import find_project
+
+    try:
+        root = find_project(path).root
+    except Refusal as error:
+        raise DslError(str(error)) from error
+    is_inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+    return root if is_inside else path.parent
+
+
 def _missing(error: ImportError) -> DslError:
     if error.name is not None and error.name.partition(".")[0] not in (
         "harelc",
@@ -162,25 +185,30 @@ def _folder(path: str | Path | None) -> Path | None:
 def _chosen(
     compilation: Compilation, name: str | None, actions: Functions | None, guards: Functions | None, validate: bool
 ) -> Definition:
-    if compilation.blocked:
-        raise DslError(_report(compilation.issues, compilation), compilation.issues)
     if validate:
         _refuse_errors(compilation)
+    if compilation.blocked:
+        raise _refusal(compilation)
     definition = _named(compilation, name).bound(actions, guards)
     _refuse_unbound(definition)
     return definition
 
 
 def _named(compilation: Compilation, name: str | None) -> Definition:
-    definitions = compilation.definitions
-    declared = ", ".join(definitions) or "none"
-    if name is None and len(definitions) == 1:
-        return next(iter(definitions.values()))
-    if name is None:
-        raise DslError(f"which machine? {compilation.entry} declares {declared}: pass its name")
-    if name not in definitions:
-        raise DslError(f"{compilation.entry} declares no machine {name!r}; it declares {declared}")
-    return definitions[name]
+    declared = [] if compilation.unit is None else [machine.id for machine in compilation.unit.machines]
+    listed = ", ".join(declared) or "none"
+    if name is None and len(declared) != 1:
+        raise DslError(f"which machine? {compilation.entry} declares {listed}: pass its name")
+    chosen = declared[0] if name is None else name
+    if chosen not in declared:
+        raise DslError(f"{compilation.entry} declares no machine {name!r}; it declares {listed}")
+    if chosen not in compilation.definitions:
+        raise _refusal(compilation)
+    return compilation.definitions[chosen]
+
+
+def _refusal(compilation: Compilation) -> DslError:
+    return DslError(_report(compilation.issues, compilation), compilation.issues)
 
 
 def _declared(compilation: Compilation) -> tuple[Definition, ...]:
