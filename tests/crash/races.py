@@ -7,6 +7,7 @@ store calls runs them all.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from harel import DictStore, DurableRunner, Event, Status, definition_from_dsl
@@ -15,17 +16,28 @@ from harel.testing import FakeClock
 ORDER = """
 event Stock {}
 event Fraud {}
-event Leave {}
+event Count {}
+event Split {}
 machine order {
+  context { start: int = 0 }
   initial Checks
   orthogonal Checks {
-    state Goods { initial Ask  state Ask {}  final Fine success {}  from Ask to Fine on Stock }
+    with { n: start }
+    state Goods {
+      initial Ask
+      state Ask {}
+      orthogonal Parts { state Left { initial Ask  state Ask {}  final Fine success {}  from Ask to Fine on Stock } }
+      final Fine success {}
+      from Ask to Ask on Count set context.n = context.n + 1
+      from Ask to Fine on Stock
+      from Ask to Parts on Split
+      from Parts join all to Fine else to Fine
+    }
     state Money { initial Ask  state Ask {}  final Fine success {}  from Ask to Fine on Fraud }
   }
   final Paid success {}
-  final Left rejected {}
-  from Checks join all to Paid else to Left
-  from Checks to Left on Leave
+  final Failed rejected {}
+  from Checks join all to Paid else to Failed
 }
 """
 
@@ -74,18 +86,17 @@ def sweep(runner: DurableRunner) -> None:
     runner.fire_due_timers()
 
 
+def die() -> None:
+    raise Stopped
+
+
 def half_made(method: str, subject: str) -> DictStore:
     """A store whose only process died at that call."""
-
-    def die() -> None:
-        raise Stopped
-
     store = DictStore()
-    try:
+    with suppress(Stopped):
         start(runner_on(Between(store, method, subject, die)))
-    except Stopped:
-        return store
-    raise AssertionError("the call was not made")
+        raise AssertionError("the call was not made")
+    return store
 
 
 def two_start_the_same_children() -> None:
@@ -103,10 +114,29 @@ def two_deliver_the_same_event() -> None:
     store = DictStore()
     start(runner_on(store))
     slow = Between(store, "load_step", "o-1/Checks.Goods/1", lambda: sweep(runner_on(store)))
-    runner_on(slow).process("o-1", Event("Stock"))
+    runner_on(slow).process("o-1", Event("Count"))
 
+    assert store.load("o-1/Checks.Goods/1").context == {"n": 1}
+    assert store.pending_outbox() == []
+
+
+def an_event_for_a_child_that_is_not_started_yet() -> None:
+    """It waits: who starts the child delivers it."""
+    store = DictStore()
+    start(runner_on(store))
+    part = "o-1/Checks.Goods/1/Checks.Goods.Parts.Left/2"
+
+    def split_and_die() -> None:
+        with suppress(Stopped):
+            runner_on(Between(store, "create", part, die)).process("o-1/Checks.Goods/1", Event("Split"))
+
+    runner_on(Between(store, "load_step", "o-1/Checks.Goods/1", split_and_die)).process("o-1", Event("Stock"))
+    assert store.load("o-1/Checks.Goods/1").active_path == "Checks.Goods.Parts"
+    assert part not in store.ids_with_prefix("")
+    sweep(runner_on(store))
+
+    assert store.load(part).outcome == "success"
     assert store.load("o-1/Checks.Goods/1").outcome == "success"
-    assert store.load("o-1").version == 3
     assert store.pending_outbox() == []
 
 
@@ -138,6 +168,7 @@ def a_parent_that_is_purged_meanwhile() -> None:
 RACES = (
     two_start_the_same_children,
     two_deliver_the_same_event,
+    an_event_for_a_child_that_is_not_started_yet,
     children_that_nobody_waits_for_any_more,
     a_parent_that_is_purged_meanwhile,
 )
