@@ -176,9 +176,20 @@ class Relay:
             batches: list[SpawnBatch] = yield StoreCall("pending_spawns", (PAGE, after))
             for batch in batches:
                 after = batch.id
-                yield from self._relay_apart(batch.parent_id, Outgoing(batches=deque([batch])), failed)
+                left = replace(batch, spawns=(yield from self._unstarted(batch)))
+                yield from self._relay_apart(batch.parent_id, Outgoing(batches=deque([left])), failed)
             if len(batches) < PAGE:
                 return
+
+    def _unstarted(self, batch: SpawnBatch) -> Job[tuple[Spawn, ...]]:
+        """The children of a left batch that do not exist: what those that do have done is not done again."""
+        left: list[Spawn] = []
+        for spawn in batch.spawns:
+            try:
+                yield StoreCall("load", (spawn.child_id,))
+            except ExecutionNotFound:
+                left.append(spawn)
+        return tuple(left)
 
     def _recover_messages(self, failed: list[tuple[str, Exception]]) -> Job[None]:
         after: str | None = None

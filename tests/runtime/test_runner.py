@@ -462,6 +462,47 @@ def test_ending_a_tree_reaches_its_children_without_the_machine(
     operator.purge(order.id)
 
 
+class Stopped(BaseException):
+    """The process is gone."""
+
+
+class DiesAfterCreating(DictStore):
+    """Stops the process once, right after the record of that id was created."""
+
+    def __init__(self, suffix: str) -> None:
+        super().__init__()
+        self.suffix: str | None = suffix
+
+    def create(self, execution: Execution, effects: Effects) -> None:
+        super().create(execution, effects)
+        if self.suffix is not None and execution.id.endswith(self.suffix):
+            self.suffix = None
+            raise Stopped
+
+
+def test_a_child_that_was_started_before_a_crash_does_not_start_again(till: Till) -> None:
+    source = """
+    event Go {}
+    machine order {
+      initial Checks
+      orthogonal Checks {
+        state A { on enter charge  initial Wait  state Wait {}  final Ok success {}  from Wait to Ok on Go }
+        state B { on enter charge  initial Wait  state Wait {}  final Ok success {}  from Wait to Ok on Go }
+      }
+      final Done success {}
+      from Checks to Done
+    }
+    """
+    store = DiesAfterCreating("Checks.A/1")
+    with pytest.raises(Stopped):
+        start(store, till, source).create("order", execution_id="o-1")
+
+    start(store, till, source).fire_due_timers()
+
+    assert till.keys == ["o-1/Checks.A/1:start:0:charge", "o-1/Checks.B/1:start:0:charge"]
+    assert store.pending_spawns() == []
+
+
 def test_results_of_an_earlier_fan_out_are_not_taken_for_those_of_an_empty_one(store: DictStore, till: Till) -> None:
     source = """
     event Ship { parcels: any }
