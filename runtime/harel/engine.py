@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .children import started_by
 from .declarations import fits
 from .definition import Call
 from .draft import Draft
@@ -19,7 +20,6 @@ from .errors import ExpressionError, SelectorError, SettlingLimit
 from .execution import Deferred, Execution, Status
 from .expressions import delay_of
 from .program import Program, Rule, Setter, Way
-from .stores.protocol import Spawn
 from .values import copy_json, error_text, from_literal
 
 TRANSITION_LIMIT = 1_000
@@ -470,10 +470,11 @@ class _Step:
         if state.kind != "orthogonal" and not state.invoke:
             return
         self.execution.generation += 1
-        if state.invoke:
-            self.draft.spawn(self._invoked(level))
-        else:
-            self.draft.spawn([self._region(region) for region in self.program.definition.children[level]])
+        try:
+            spawns = started_by(self.program, self.execution, level)
+        except ExpressionError as error:
+            raise self._failure(error) from error
+        self.draft.spawn(spawns)
         if not state.invoke or state.invoke.items is not None:
             self._forget_results()
 
@@ -484,44 +485,6 @@ class _Step:
             self.execution.context.pop("region_results", None)
         elif declared.default:
             self.execution.context["region_results"] = from_literal(declared.default[0])
-
-    def _region(self, region: int) -> Spawn:
-        definition, key = self.program.definition, self.program.paths[region]
-        context = self._passed(self.program.states[region].parent, None)
-        return Spawn(self._child_id(key), key, definition.id, definition.version, key, context)
-
-    def _invoked(self, level: int) -> list[Spawn]:
-        invoke, path = self.program.states[level].invoke, self.program.paths[level]
-        assert invoke is not None, "only a leaf that invokes gets here"
-        if invoke.items is None:
-            keys: list[tuple[str, Any]] = [(path, None)]
-        else:
-            items = self.execution.context.get(invoke.items)
-            if items is not None and not isinstance(items, list):
-                kind = type(items).__name__
-                raise self._failure(
-                    ExpressionError(f"context.{invoke.items} is no list but {kind}: `for` needs a list")
-                )
-            keys = [(f"{path}:{number}", item) for number, item in enumerate(items or ())]
-        return [
-            Spawn(self._child_id(key), key, invoke.machine, invoke.version, "", self._passed(level, item))
-            for key, item in keys
-        ]
-
-    def _child_id(self, key: str) -> str:
-        return f"{self.execution.id}/{key}/{self.execution.generation}"
-
-    def _passed(self, level: int, item: Any) -> dict[str, Any]:
-        """What `with` hands down; keys that the parent lacks are left out (edges.md, Values)."""
-        context, passed = self.execution.context, {}
-        for key, operand in self.program.states[level].passes:
-            if operand[0] == "item":
-                passed[key] = copy_json(item)
-            elif operand[0] == "lit":
-                passed[key] = from_literal(operand[1])
-            elif operand[1] in context:
-                passed[key] = copy_json(context[operand[1]])
-        return passed
 
     def _finished(self) -> Steps:
         """A child has ended: the parent's `Returned`, or one result more for its join."""
