@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NAME = "checks"
 VERSION = 1
-DIGEST = "dd9bb6de002cf532da45097cb82dba37fbf2dd1792c31a3ff7daf7d6a2641832"
+DIGEST = "ee4fa7407acdd7d0116a5d302ea5fa22d075b73e0c416d8b03ec736367bcb146"
 SOURCE_NAME = "checks.stm"
 TABLES_FORMAT = 1
 
@@ -186,7 +186,7 @@ _CONTEXT_1: Rows = (
 _INLINE_1 = Definition(
     id="checks:Counting",
     version=1,
-    digest="dd9bb6de002cf532da45097cb82dba37fbf2dd1792c31a3ff7daf7d6a2641832",
+    digest="ee4fa7407acdd7d0116a5d302ea5fa22d075b73e0c416d8b03ec736367bcb146",
     states=_STATES_1,
     transitions=_TRANSITIONS_1,
     events=_EVENTS_1,

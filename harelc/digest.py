@@ -63,36 +63,56 @@ def canonical(node: object) -> str:
     return "".join(out)
 
 
-def _write(node: object, out: list[str]) -> None:
+def _write(node: object, out: list[str], own: frozenset[str] = frozenset()) -> None:
+    """`own` are the parameters of the fragment around the node."""
+    if isinstance(node, tree.Fragment):
+        own = frozenset(parameter.name.text for parameter in node.parameters)
     if isinstance(node, (tree.Name, tree.Dotted)):
         out.append(_quoted(node.text))
     elif isinstance(node, tree.Path):
         out.append(".".join(_quoted(part.text) for part in node.parts))
     elif isinstance(node, tree.Literal):
         _write_value(node.value, out)
+    elif isinstance(node, tree.Argument):
+        _write(node.name, out)
+        _write_argument(node.value, out, own)
     elif isinstance(node, (tree.Timeout, tree.Ttl)):
         out.append(type(node).__name__)
         raw = node.raw
         out.append(f"({seconds(raw)})" if raw is not None and seconds(raw) is not None else f"({raw})")
-        _write([getattr(node, "key", None), node.parameter, node.value], out)
+        _write([getattr(node, "key", None), node.parameter, node.value], out, own)
     elif isinstance(node, tree.Machine):
         out.append(f"Machine({version(node.version)})")
-        _write([node.name, node.body], out)
+        _write([node.name, node.body], out, own)
     elif is_dataclass(node):
         out.append(f"{type(node).__name__}(")
         for field in fields(node):
             if field.name not in _LEFT_OUT:
-                _write(getattr(node, field.name), out)
+                _write(getattr(node, field.name), out, own)
                 out.append(",")
         out.append(")")
     elif isinstance(node, (tuple, list)):
         out.append("[")
         for item in node:
-            _write(item, out)
+            _write(item, out, own)
             out.append(",")
         out.append("]")
     else:
         out.append(_quoted(node) if isinstance(node, str) else repr(node))
+
+
+def _write_argument(
+    value: tree.Predicate | tree.Literal | tree.Action | tree.Path, out: list[str], own: frozenset[str]
+) -> None:
+    """An argument, in which a name is the same with quotes and without; a parameter handed on is no such name."""
+    if isinstance(value, tree.Action) and not value.inputs:
+        out.append(f"{'parameter' if value.name.text in own else 'name'}({_quoted(value.name.text)})")
+    elif isinstance(value, tree.Literal) and isinstance(value.value, str):
+        out.append(f"name({_quoted(value.value)})")
+    elif isinstance(value, tree.Path):
+        out.append(f"name({_quoted('.'.join(part.text for part in value.parts))})")
+    else:
+        _write(value, out, own)
 
 
 def _write_value(value: object, out: list[str]) -> None:
