@@ -6,12 +6,13 @@ here are as in the source; each language escapes them itself.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from harel.definition import Assign, Branch, Call, Definition, Expr, Invoke, State, Transition
+from harel.definition import Assign, Branch, Definition, State, Transition
+
+from . import words
 
 ENDS = -1
 """The point where a block begins or ends: `[*]`."""
@@ -180,23 +181,23 @@ class _Drawing:
             arrows += (Arrow(choice, branch.target, _cut(_branch_label(transition, branch))) for branch in branches)
         else:
             for branch in branches:
-                words = (self._trigger(transition), _branch_label(transition, branch))
-                arrows.append(Arrow(source, branch.target, _cut(" ".join(filter(None, words)))))
+                label = (self._trigger(transition), _branch_label(transition, branch))
+                arrows.append(Arrow(source, branch.target, _cut(" ".join(filter(None, label)))))
 
     def _kinds(self, transition: Transition) -> str:
         """The kinds, with the delay where the source's own timer is meant."""
         timeout = self._states[transition.source].timeout
-        delay = f" ({_delay(timeout)})" if timeout is not None else ""
+        delay = f" ({words.delay(timeout)})" if timeout is not None else ""
         return " | ".join(f"{kind}{delay}" if kind == "Timeout" else kind for kind in transition.kinds)
 
     def _trigger(self, transition: Transition) -> str:
-        words = [self._kinds(transition)]
+        parts = [self._kinds(transition)]
         if transition.guard is not None:
-            words.append(f"[{predicate(transition.guard)}]")
+            parts.append(f"[{words.predicate(transition.guard)}]")
         if transition.selector is not None:
-            words.append(f"select {_call(transition.selector)}")
-        words.append(_sets(transition.sets))
-        return " ".join(filter(None, words))
+            parts.append(f"select {words.call(transition.selector)}")
+        parts.append(_sets(transition.sets))
+        return " ".join(filter(None, parts))
 
     def _completing(self) -> list[bool]:
         """For each state whether the run may end there: what has no way on of its own, and an inside that ends."""
@@ -240,15 +241,15 @@ class _Drawing:
     def _details(self, index: int) -> Iterator[str]:
         state = self._states[index]
         if index == 0 and self._definition.ttl is not None:
-            yield f"ttl {_delay(self._definition.ttl)}"
+            yield f"ttl {words.delay(self._definition.ttl)}"
         for when, calls in (("enter", state.on_enter), ("exit", state.on_exit), ("activity", state.on_activity)):
             for call in calls:
-                yield _cut(f"on {when} {_call(call)}")
+                yield _cut(f"on {when} {words.call(call)}")
         own = self._definition.own_transitions[index]
         if state.timeout is not None and not any("Timeout" in transition.kinds for transition in own):
-            yield f"timeout {_delay(state.timeout)}"
+            yield f"timeout {words.delay(state.timeout)}"
         if state.invoke is not None:
-            yield _invoke(state.invoke)
+            yield words.invocation(state.invoke)
         yield from _words(state)
 
 
@@ -281,24 +282,15 @@ def _words(state: State) -> Iterator[str]:
         yield "cancel_on_failure"
 
 
-def _invoke(invoke: Invoke) -> str:
-    machine = "{ … }" if ":" in invoke.machine else invoke.machine
-    return f"invoke {machine} for {invoke.item} in {invoke.items}" if invoke.items is not None else f"invoke {machine}"
-
-
-def _delay(delay: float | str) -> str:
-    return f"context {_name(delay)}" if isinstance(delay, str) else f"{delay}s"
-
-
 def _branch_label(transition: Transition, branch: Branch) -> str:
     if transition.form == "to":
         test = ""
     elif branch.test is None:
         test = "[else]"
     elif transition.form == "choose":
-        test = f"[{predicate(branch.test)}]"
+        test = f"[{words.predicate(branch.test)}]"
     elif transition.form == "select":
-        test = value(branch.test)
+        test = words.value(branch.test)
     else:
         test = f"join {branch.test}"
     return " ".join(filter(None, (test, _sets(branch.sets))))
@@ -307,51 +299,4 @@ def _branch_label(transition: Transition, branch: Branch) -> str:
 def _sets(sets: tuple[Assign, ...]) -> str:
     if not sets:
         return ""
-    return "/ " + ", ".join(f"{_name(assign.key)} = {_right_side(assign.value)}" for assign in sets)
-
-
-def _right_side(tree: Expr) -> str:
-    if tree[0] in ("+", "-", "*", "/"):
-        return f"{_operand(tree[1])} {tree[0]} {_operand(tree[2])}"
-    return _operand(tree)
-
-
-def _call(call: Call) -> str:
-    inputs = ", ".join(f"{_name(name)}: {value(given)}" for name, given in call.inputs)
-    return f"{call.name}({inputs})" if inputs else call.name
-
-
-def predicate(tree: Expr) -> str:
-    """A guard's tree in the words of the source."""
-    kind = tree[0]
-    if kind == "guard":
-        return _name(str(tree[1]).partition("@")[0])
-    if kind == "not":
-        return f"not {_grouped(tree[1])}"
-    if kind not in ("and", "or"):
-        return f"{_operand(tree[1], left=True)} {kind} {_operand(tree[2])}"
-    terms = []
-    for term in tree[1:]:
-        terms.append(_grouped(term))
-    return f" {kind} ".join(terms)
-
-
-def _grouped(tree: Expr) -> str:
-    return f"({predicate(tree)})" if tree[0] in ("and", "or") else predicate(tree)
-
-
-def _operand(tree: Expr, *, left: bool = False) -> str:
-    if tree[0] == "lit":
-        return value(tree[1])
-    if tree[0] == "item":
-        return "item"
-    return _name(tree[1]) if left and tree[0] == "event" else f"{tree[0]}.{_name(tree[1])}"
-
-
-def _name(name: str) -> str:
-    return name if name.isidentifier() else value(name)
-
-
-def value(literal: object) -> str:
-    """A literal in the source's spelling."""
-    return json.dumps(literal, ensure_ascii=False)
+    return "/ " + ", ".join(map(words.assignment, sets))
