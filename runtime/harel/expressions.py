@@ -62,8 +62,9 @@ def compile_predicate(expr: Expr, guard_of: Callable[[str], Predicate]) -> Predi
 def _jumps(expr: Expr, guard_of: Callable[[str], Predicate]) -> _Jumps:
     """The tests of a tree, last one first, each with where to go on from its two results.
 
-    Jumps instead of functions within functions, so that neither depth nor length of a predicate meets Python's recursion
-    limit, and `and` and `or` cost nothing. A term is placed after those behind it, so what follows it is known.
+    Jumps instead of functions within functions, so that neither depth nor length of a predicate meets Python's
+    recursion limit, and `and` and `or` cost nothing. A term is placed after those behind it, so what follows it is
+    known.
     """
     jumps: _Jumps = []
     waiting = [(expr, _TRUE, _FALSE)]
