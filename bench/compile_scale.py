@@ -5,8 +5,8 @@ hooks, three transitions, guards and assignments. Stages: parse (text to linked 
 check (all rules), lower (digest and tables); `all` is a whole compilation, issues included. Each size is compiled
 several times, sizes taking turns, so that a noisy machine is noisy for all; printed are medians, their ratio to the
 size before, and the peak of the process' memory. 10,000 states may cost 12 times what 1,000 cost (build.md section 4):
-the status is 1 where they cost more. Then the shapes at their limits: 64 levels of states, 200 parentheses, 2,000 terms in
-one chain, a list of 10,000.
+the status is 1 where they cost more. Then the shapes at their limits: 64 levels of states, 200 parentheses, 2,000 terms
+in one chain, a list of 10,000.
 """
 
 from __future__ import annotations
