@@ -48,6 +48,8 @@ class Prepared:
         broken: how many sources have errors.
         home: the folder that holds the cache, and `entries` what it is to keep; `None`: what it has.
         folders: where sources, and what they import, were read.
+        outputs: every file that the build makes, changed or not.
+        inputs: every source that it reads, imported ones too.
     """
 
     machines: int
@@ -58,6 +60,8 @@ class Prepared:
     home: Path
     entries: Mapping[Key, Entry] | None
     folders: frozenset[Path]
+    outputs: tuple[Path, ...]
+    inputs: frozenset[Path]
 
     @property
     def has_errors(self) -> bool:
@@ -114,6 +118,8 @@ def prepare(plan: Plan, *, force: bool, processes: int | None, progress: Progres
         home=home,
         entries=None if kept == cached else kept,
         folders=_folders(plan, entries, compiled),
+        outputs=tuple(job.output / made.file for job, entry in entries.items() for made in entry.made),
+        inputs=frozenset(job.root / name for job, entry in entries.items() for name in entry.inputs),
     )
 
 
