@@ -391,7 +391,7 @@ class _Step:
             taken = self._automatic()
             if taken is not None:
                 yield from self._move(*taken, self.event, {})
-            elif self.program.has_transitions(self.active):
+            elif self.program.has_transitions(self.active) or self._awaits_return():
                 recalled = self._recall()
                 if recalled is None:
                     return
@@ -404,6 +404,13 @@ class _Step:
         if state.kind != "orthogonal" and not state.invoke:
             return False
         return any(child.state != "ended" for child in self.execution.children.values())
+
+    def _awaits_return(self) -> bool:
+        """Whether the active leaf invokes one machine: it is no terminal, and where no transition takes the return the
+        machine rests (edges.md, Trees).
+        """
+        invoke = self.program.states[self.active].invoke
+        return invoke is not None and invoke.items is None
 
     def _automatic(self) -> Taken | None:
         for rule in self.program.automatic(self.active):
