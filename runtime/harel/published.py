@@ -12,10 +12,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .definition import Definition
+from .definition import Definition, check_format
 from .errors import DefinitionNotLoaded, DslError, ResolveError
 from .handlers import Handler
 from .stores.protocol import Store
+from .tables import check_tables
 
 
 def publish_definitions(store: Store, definitions: Iterable[Definition]) -> None:
@@ -52,10 +53,11 @@ def read_document(text: str, id: str, version: int) -> Definition:
         data = stored["definition"]
         if stored["checksum"] != _checksum(data):
             raise ValueError("its checksum does not fit its tables")
+        check_format(data["format"], what)
+        check_tables(data)
         definition = Definition.from_data(data)
         if (definition.id, definition.version) != (id, version):
             raise ValueError(f"it is of machine {definition.id} version {definition.version}")
-        check_tables(definition)
     except DslError as error:
         raise DefinitionNotLoaded(str(error)) from error
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -63,30 +65,6 @@ def read_document(text: str, id: str, version: int) -> Definition:
             f"{what} is damaged: {error}; publish the version again under a new number"
         ) from error
     return definition
-
-
-def check_tables(definition: Definition) -> None:
-    """Refuse tables that do not hang together, so that none can lead the engine astray.
-
-    Raises:
-        ValueError: says which part is wrong. LookupError, TypeError: a row has the wrong shape.
-    """
-    count = len(definition.states)
-    for index, state in enumerate(definition.states):
-        if state.parent not in range(-1, index) or (index > 0) is (state.parent < 0):
-            raise ValueError(f"state {index} has the parent {state.parent}")
-        if state.kind not in ("machine", "composite", "orthogonal", "leaf") or (state.kind == "machine") is (index > 0):
-            raise ValueError(f"state {index} is of the kind {state.kind!r}")
-        if state.initial >= 0 and (state.initial >= count or definition.states[state.initial].parent != index):
-            raise ValueError(f"state {index} has the initial {state.initial}")
-    for number, transition in enumerate(definition.transitions):
-        targets = [branch.target for branch in transition.branches]
-        if not targets or any(target not in range(1, count) for target in (*targets, transition.source or 1)):
-            raise ValueError(f"transition {number} leads nowhere")
-        if transition.form not in ("to", "choose", "select", "join"):
-            raise ValueError(f"transition {number} has the form {transition.form!r}")
-    for machine in definition.inline:
-        check_tables(machine)
 
 
 class AllowedModules:
