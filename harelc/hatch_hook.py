@@ -37,7 +37,7 @@ class HarelcBuildHook(BuildHookInterface[BuilderConfig]):
         try:
             built = build_package(root)
         except BuildFailed as failure:
-            self.app.abort(f"harelc: {failure}")
+            self.app.abort(f"harelc cannot build the machines:\n{failure}")
         made = [_MEANS_SOMETHING.sub(r"\\\1", relative(path, root)) for path in built.outputs]
         build_data["artifacts"].extend(f"/{path}" for path in made)
         if self.target_name == "sdist":

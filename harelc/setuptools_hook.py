@@ -45,7 +45,7 @@ class BuildPy(build_py):
         try:
             return build_package(Path.cwd())
         except BuildFailed as failure:
-            raise SetupError(f"harelc: {failure}") from None
+            raise SetupError(f"harelc cannot build the machines:\n{failure}") from None
 
     def _take_in(self, built: Built) -> None:
         """Name the packages of what was made: setuptools looked for packages before that was there."""

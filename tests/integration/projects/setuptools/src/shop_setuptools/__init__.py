@@ -1,0 +1,1 @@
+"""A shop whose machines are compiled while its wheel is built."""
