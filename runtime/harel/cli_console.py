@@ -180,7 +180,14 @@ def _warnings_shown() -> Iterator[None]:
 
 
 def _prepare_streams() -> None:
-    """UTF-8 with plain line ends in pipes and files, whatever the locale; what a terminal cannot show is escaped."""
+    """UTF-8 with plain line ends in pipes and files, whatever the locale; what a terminal cannot show is escaped.
+
+    A stream that was closed before the start (`>&-`) takes all and keeps nothing; as input it is empty.
+    """
+    # In order of the descriptors, so that each takes the free one of its own stream and no later file does.
+    sys.stdin = sys.stdin or io.TextIOWrapper(io.FileIO(os.devnull))
+    sys.stdout = sys.stdout or io.TextIOWrapper(io.FileIO(os.devnull, "w"))
+    sys.stderr = sys.stderr or io.TextIOWrapper(io.FileIO(os.devnull, "w"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             if stream.isatty():

@@ -302,6 +302,14 @@ def test_a_hand_written_file_in_the_way_is_never_touched(shop: Path, harelc: Com
     assert (shop / "out" / "device.py").exists()
 
 
+def test_a_machine_whose_module_is_in_the_way_is_neither_written_nor_fresh(shop: Path, harelc: Command) -> None:
+    (shop / "out").mkdir()
+    (shop / "out" / "order.py").write_text("mine = True\n")
+
+    assert harelc("build").out.startswith("2 machines, 1 written, 0 fresh, ")
+    assert harelc("build").out.startswith("2 machines, 0 written, 1 fresh, ")
+
+
 def test_a_broken_source_leaves_the_last_good_output_and_the_others_are_built(shop: Path, harelc: Command) -> None:
     harelc("build")
     good = (shop / "out" / "order.py").read_text()
