@@ -56,7 +56,7 @@ class Machines:
         return found
 
     def _published(self, id: str, version: int, digest: str | None) -> Job[Program | None]:
-        """The published copy of a version with that content (`None`: any), taken over; `None` where there is no
+        """The published copy of a version with that content (none given: any), taken over; `None` where there is no
         such.
         """
         owner = id.partition(":")[0]
@@ -67,7 +67,7 @@ class Machines:
                 self.registry.choose(id, version)
             return None
         definition = read_document(text, owner, version)
-        if digest is not None and definition.digest != digest:
+        if digest and definition.digest != digest:
             return None
         self.registry.adopt(self._admitted(definition))
         if own is not None:
