@@ -22,9 +22,9 @@ from statistics import median
 from harelc.checks import check
 from harelc.compiler import compile_source
 from harelc.diagnostics import Source
-from harelc.digest import digest
+from harelc.digest import digest, shared_by
 from harelc.imports import link
-from harelc.lower import lower
+from harelc.lower import event_rows, lower
 from harelc.parsing import room_to_parse
 from harelc.resolve import resolve
 from harelc.tree import Machine
@@ -112,9 +112,10 @@ def staged(text: str) -> dict[str, float]:
         times.append(time.perf_counter())
         collections.deque(check(unit), maxlen=0)
         times.append(time.perf_counter())
+        shared, events = shared_by(unit.file, {}), event_rows(linked.scopes[linked.entry].events.values())
         for machine in unit.machines:
             if isinstance(machine.node, Machine):
-                lower(machine, digest(machine.node, unit.file, {}))
+                lower(machine, digest(machine.node, shared), events)
         times.append(time.perf_counter())
     return {stage: end - start for stage, (start, end) in zip(STAGES, pairwise(times), strict=True)}
 

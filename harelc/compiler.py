@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from harel.definition import Definition
 from harel.issue import Issue
@@ -17,10 +17,10 @@ from harel.issue import Issue
 from . import tree
 from .checks import check, check_bound
 from .diagnostics import ERROR, Finding, Source, Sources, issues
-from .digest import digest
+from .digest import digest, shared_by
 from .imports import Linked, Load, link, reached_from
 from .lost import without_hidden
-from .lower import is_lowerable, lower
+from .lower import event_rows, is_lowerable, lower
 from .model import Unit
 from .parsing import room_to_parse
 from .reading import Unreadable, read_source, source_from_text
@@ -146,23 +146,39 @@ def _lowered(linked: Linked, unit: Unit) -> Iterator[tuple[str, Definition]]:
         name: [(line, linked.files[target]) for line, target in found] for name, found in linked.imports.items()
     }
     texts = tuple((name, source.text) for name, source in sorted(linked.sources.items()))
+    shared = shared_by(unit.file, imported)
+    events = event_rows(linked.scopes[linked.entry].events.values())
     for machine in unit.machines:
         if isinstance(machine.node, tree.Machine) and is_lowerable(machine):
-            yield machine.id, lower(machine, digest(machine.node, unit.file, imported), texts)
+            yield machine.id, lower(machine, digest(machine.node, shared), events, texts)
 
 
 def disk(folder: Path) -> Load:
     """Reads files below a folder, in exact case also where the file system does not care."""
+    listed: dict[Path, frozenset[str] | None] = {}
+
+    def has(around: Path, name: str) -> bool:
+        if around not in listed:
+            try:
+                listed[around] = frozenset(os.listdir(around))
+            except OSError:  # it may be read and not listed: then any spelling is taken
+                listed[around] = None
+        names = listed[around]
+        return names is None or name in names
 
     def load(name: str) -> Source:
         path = folder / name
-        if path.exists() and path.name not in (found.name for found in path.parent.iterdir()):
-            path = path.with_name(f"{path.name}\N{ZERO WIDTH SPACE}")  # no such file, in this spelling
+        parts = [path, *path.parents][: len(PurePosixPath(name).parts)]
+        if path.exists() and not all(has(part.parent, part.name) for part in parts):
+            raise _unreadable(name, "there is no such file, in this spelling")
         return read_source(path, name)
 
     return load
 
 
 def _nowhere(name: str) -> Source:
-    finding = Finding("unreadable_file", tree.Span(name, 0, 0), "a text has no folder to import from: give `base_path`")
-    raise Unreadable(finding, Source(name, ""))
+    raise _unreadable(name, "a text has no folder to import from: give `base_path`")
+
+
+def _unreadable(name: str, why: str) -> Unreadable:
+    return Unreadable(Finding("unreadable_file", tree.Span(name, 0, 0), why), Source(name, ""))

@@ -22,19 +22,19 @@ DIGEST_FORMAT = 1
 _LEFT_OUT = frozenset({"span", "where_span", "version_span", "type_span", "doc", "broken", "quoted", "hops"})
 
 
-def digest(
-    machine: tree.Machine, file: tree.File, imported: Mapping[str, Sequence[tuple[tree.Import, tree.File]]]
-) -> str:
-    """The digest of a machine as 64 hexadecimal digits.
+def digest(machine: tree.Machine, shared: str) -> str:
+    """The digest of a machine, written as it stands in its file, as 64 hexadecimal digits; `shared` is its file's."""
+    parts = [f"harel-digest {DIGEST_FORMAT}", canonical(machine), *([shared] if shared else [])]
+    return _hash("\n".join(parts))
+
+
+def shared_by(file: tree.File, imported: Mapping[str, Sequence[tuple[tree.Import, tree.File]]]) -> str:
+    """What counts in the digests of all machines of a file.
 
     Args:
-        machine: the machine as written, uses not expanded.
-        file: the file it stands in.
         imported: for each file by name, its imports in source order with the file each leads to.
     """
-    contents: dict[str, str] = {}
-    parts = [f"harel-digest {DIGEST_FORMAT}", canonical(machine), *_shared(file, imported, contents)]
-    return _hash("\n".join(parts))
+    return "\n".join(_shared(file, imported, {}))
 
 
 def _shared(

@@ -6,7 +6,7 @@ name in it was found; what the rules find wrong beyond that does not hinder it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from harel import definition as tables
 from harel.definition import Definition, Expr, Rows, row
@@ -17,14 +17,20 @@ from .model import BranchModel, MachineModel, StateModel, TransitionModel
 from .versions import is_version
 
 
-def lower(machine: MachineModel, digest: str, sources: tuple[tuple[str, str], ...] = ()) -> Definition:
+def lower(machine: MachineModel, digest: str, events: Rows, sources: tuple[tuple[str, str], ...] = ()) -> Definition:
     """The definition of a machine, inline machines included.
 
     Args:
         digest: of the machine, also that of the machines inside it.
+        events: `event_rows` of the events that its file sees; all machines of a file share them.
         sources: (file name, text) of its file and all that this imports, for publishing.
     """
-    return _Lowering(machine).definition(digest, sources)
+    return _Lowering(machine).definition(digest, events, sources)
+
+
+def event_rows(events: Iterable[tree.Event]) -> Rows:
+    """The table of declared events."""
+    return tuple(row(_event(event)) for event in events)
 
 
 def is_lowerable(machine: MachineModel) -> bool:
@@ -54,7 +60,7 @@ class _Lowering:
         self.machine = machine
         self.binds: dict[str, str] = {}
 
-    def definition(self, digest: str, sources: tuple[tuple[str, str], ...]) -> Definition:
+    def definition(self, digest: str, events: Rows, sources: tuple[tuple[str, str], ...]) -> Definition:
         machine = self.machine
         states = tuple(row(self._state(state)) for state in machine.states)
         transitions = tuple(row(self._transition(transition)) for transition in machine.transitions)
@@ -65,13 +71,13 @@ class _Lowering:
             digest=digest,
             states=states,
             transitions=transitions,
-            events=tuple(row(_event(event)) for event in machine.events.values()),
+            events=events,
             context=None if machine.context is None else _fields(machine.context.fields),
             ttl=self._ttl(),
             guards=guards,
             binds=tuple(sorted(self.binds.items())),
             docs=tuple(row(doc) for doc in self._docs()),
-            inline=tuple(_Lowering(inner).definition(digest, ()) for inner in machine.inline),
+            inline=tuple(_Lowering(inner).definition(digest, events, ()) for inner in machine.inline),
             sources=sources,
         )
 
