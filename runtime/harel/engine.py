@@ -65,8 +65,8 @@ class _Raised(Exception):
     """A handler or an expression failed while `level` was active; only what is `routable` becomes an `error` event."""
 
     def __init__(self, error: Exception, level: int, routable: bool) -> None:
-        super().__init__(str(error))
         self.type, self.message = error_text(error)
+        super().__init__(self.message)
         self.level = level
         self.routable = routable
 
@@ -287,7 +287,10 @@ class _Step:
         call = rule.selector
         assert call is not None, "a select has a selector"
         value = yield from self._call(call, event)
-        label = str(value)
+        try:
+            label = str(value)
+        except Exception as error:
+            raise _Raised(error, self.active, routable=True) from error
         for way in rule.ways:
             if way.test is None or way.test == label:
                 return way
