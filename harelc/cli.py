@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from . import console, formatting
+from . import comparing, console, formatting
 from .version import VERSION
 
 _PATHS = click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
@@ -207,6 +207,7 @@ def explain(code: str) -> int:
 
 
 app.add_command(formatting.fmt)
+app.add_command(comparing.diff)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
