@@ -19,7 +19,7 @@ from .checks import check, check_bound
 from .diagnostics import ERROR, Finding, Source, Sources, issues
 from .digest import digest, shared_by
 from .imports import Linked, Load, link, reached_from
-from .lost import without_hidden
+from .lost import without_hidden, without_spoilt
 from .lower import event_rows, is_lowerable, lower
 from .model import Unit
 from .parsing import room_to_parse
@@ -112,7 +112,7 @@ def compile_source(source: Source, load: Load, *, guards: Iterable[str] = (), ru
         linked = link(source, load)
         resolved = resolve(linked, guards)
         early = [*linked.findings, *without_hidden(resolved.findings, linked)]
-        found = [*early, *rules(resolved.unit)]
+        found = list(without_spoilt([*early, *rules(resolved.unit)]))
         definitions = dict(_lowered(linked, resolved.unit))
         blocked = any(finding.severity == ERROR for finding in early)
         if not blocked and len(definitions) < len(resolved.unit.machines):

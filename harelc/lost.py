@@ -1,7 +1,7 @@
-"""Names of states that a syntax error hid: what is not found for it has no finding of its own (language.md section 6).
+"""What a syntax error hid or spoilt: what is found only for it has no finding of its own (language.md section 6).
 
 A statement with a syntax error is skipped, and with it the states it declares. Which those were is read off the text: a
-name that stands somewhere as if it were declared there.
+name that stands somewhere as if it were declared there. A value that cannot be read stands in the tree as another one.
 """
 
 from __future__ import annotations
@@ -23,6 +23,15 @@ def without_hidden(findings: Iterable[Finding], linked: Linked) -> Iterator[Find
     """The findings but for names of states that a machine's skipped statements may have declared."""
     for finding in findings:
         if finding.code not in _OF_STATES or not _may_be_hidden(finding.span, linked):
+            yield finding
+
+
+def without_spoilt(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings but for those at a value that cannot be read, such as `15m` where a plain number stands."""
+    known = list(findings)
+    unreadable = {finding.span for finding in known if finding.code == "syntax_error"}
+    for finding in known:
+        if finding.code == "syntax_error" or finding.span not in unreadable:
             yield finding
 
 
