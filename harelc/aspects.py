@@ -28,8 +28,8 @@ def state_aspects(definition: Definition, index: int) -> Mapping[str, str]:
         "carry": _names(state.carry),
         "invoke": invocation(state),
         "with": ", ".join(sorted(f"{words.name(key)}: {words.operand(value)}" for key, value in state.passes)),
-        "history": "no history" if state.no_history else "",
-        "on failure": "cancel_on_failure" if state.cancel_on_failure else "",
+        "history": "not kept" if state.no_history else "",
+        "on failure": "cancel the others" if state.cancel_on_failure else "",
     }
     return {aspect: text for aspect, text in found.items() if text}
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from black import format_str
 from black.mode import Mode as Layout
 from black.mode import TargetVersion
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Template
 
 from harel.definition import TABLES_FORMAT, Definition, Doc, with_inline
 
@@ -23,6 +22,7 @@ from .diagram import mermaid
 from .interface import EventClass, Import, Key, Method, context_keys, event_classes, fits_class, imports, methods
 from .outputs import printable
 from .pyliterals import WIDTH, Shallow, docstring, literal, one_per_line
+from .templating import read_template
 
 _MODE = Layout(target_versions={TargetVersion.PY311}, line_length=WIDTH)
 _TYPES_MARK = "# types go here"
@@ -76,19 +76,7 @@ def _off(lines: Iterable[str]) -> Iterator[str]:
 
 @cache
 def _template() -> Template:
-    packed = Path(__file__).parent / "templates"
-    folder = packed if packed.is_dir() else Path(__file__).parent.parent / "templates"
-    environment = Environment(
-        loader=FileSystemLoader(folder, encoding="utf-8"),
-        autoescape=False,
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        newline_sequence="\n",
-    )
-    environment.filters.update(literal=literal, docstring=docstring, printable=printable)
-    return environment.get_template("module.py.jinja")
+    return read_template("module.py.jinja", {"literal": literal, "docstring": docstring, "printable": printable})
 
 
 # --- imports
