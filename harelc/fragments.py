@@ -79,13 +79,15 @@ class _Place:
     """A body that is being expanded.
 
     `bound` are the parameters of its text, `depth` counts the bodies from that text's own down to this one,
-    `level` those of the whole machine, and `chain` are the uses that led here, outermost first.
+    `level` those of the whole machine, `chain` are the uses that led here, outermost first, and `open` the ids of
+    their fragments.
     """
 
     bound: Bindings
     depth: int = 1
     level: int = 1
     chain: tuple[tree.Use, ...] = ()
+    open: frozenset[int] = frozenset()
 
     def inside(self) -> _Place:
         return replace(self, depth=self.depth + 1, level=self.level + 1)
@@ -96,6 +98,7 @@ class _Expansion:
         self._scopes = scopes
         self._size = 0
         self._extents: dict[int, tuple[tree.Predicate, int, int]] = {}
+        self._faults: dict[int, tuple[Finding, ...]] = {}
         self.uses: dict[tree.Span, tree.Use] = {}
         self.findings: list[Finding] = []
 
@@ -128,11 +131,11 @@ class _Expansion:
             if self._scopes[use.fragment.span.file].is_complete:
                 self.findings.append(_unknown(use, list(found)))
             return use
-        if any(self._fragment_of(outer) is fragment for outer in place.chain):
+        if id(fragment) in place.open:
             return use
         chain = (*place.chain, written)
         own = {name: kind for name, (kind, _) in place.bound.items()}
-        wrong = [*([] if fragment.broken else faults(fragment)), *_argument_faults(written, fragment, own)]
+        wrong = [*self._faults_of(fragment), *_argument_faults(written, fragment, own)]
         self.findings += wrong
         if wrong or fragment.broken:
             return use
@@ -140,8 +143,14 @@ class _Expansion:
             raise _TooDeep(f"states nest deeper than {LEVEL_LIMIT} levels", chain)
         bound = self._arguments(use, fragment, chain)
         self.uses[written.span] = written
-        body = self.body(fragment.body, _Place(bound, 1, place.level + 1, chain))
+        body = self.body(fragment.body, _Place(bound, 1, place.level + 1, chain, place.open | {id(fragment)}))
         return tree.State("state", use.name, body, use.span, doc=use.doc or fragment.doc)
+
+    def _faults_of(self, fragment: tree.Fragment) -> tuple[Finding, ...]:
+        """What is wrong with the fragment's text, looked for once however often it is used."""
+        if id(fragment) not in self._faults:
+            self._faults[id(fragment)] = () if fragment.broken else tuple(faults(fragment))
+        return self._faults[id(fragment)]
 
     def _arguments(self, use: tree.Use, fragment: tree.Fragment, chain: tuple[tree.Use, ...]) -> Bindings:
         """What each parameter stands for; a predicate is measured, for it may hold others many times."""
@@ -176,9 +185,6 @@ class _Expansion:
             depth = 1 + max(one for _, _, one in known) if inner else 0
             self._extents[id(node)] = (node, size, depth)
         return self._extents[id(predicate)][1:]
-
-    def _fragment_of(self, use: tree.Use) -> tree.Fragment | None:
-        return self._scopes[use.fragment.span.file].fragments.get(use.fragment.text)
 
 
 def _terms(predicate: tree.Predicate) -> tuple[tree.Predicate, ...]:
