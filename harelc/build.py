@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from harel.issue import Issue, Note
 
 from .cache import Entry, Key, Made, file_hash, fingerprint, load, save, text_hash
-from .outputs import diagram_file, origin, printable, read_output, write_atomically
+from .outputs import diagram_file, origin, page_file, printable, read_output, write_atomically
 from .pool import each
 from .project import Job, Plan, from_here, relative, shown
 
@@ -193,6 +193,8 @@ def _reason(job: Job, entry: Entry, compiler: str) -> str | None:
         return f"{', '.join(changed)} changed"
     if entry.made and job.diagrams != any(made.file.endswith(".mmd") for made in entry.made):
         return "diagrams were switched"
+    if entry.made and job.docs != any(made.file.endswith(".md") for made in entry.made):
+        return "pages were switched"
     if any(file_hash(job.output / made.file) != made.hash for made in entry.made):
         return "edited by hand"
     return None
@@ -215,6 +217,8 @@ def _files(job: Job, module: Module) -> Iterator[tuple[str, str]]:
     yield f"{module.stem}.py", module.text
     if job.diagrams:
         yield f"{module.stem}.mmd", diagram_file(module.diagram, job.name)
+    if module.page is not None:
+        yield f"{module.stem}.md", page_file(module.page, job.name)
 
 
 def _clashes(entries: Mapping[Job, Entry]) -> Iterator[tuple[Job, Issue]]:
@@ -281,4 +285,4 @@ def _orphans(plan: Plan, home: Path, cached: Mapping[Key, Entry], entries: Mappi
 def _generated_in(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    return sorted(path for path in folder.iterdir() if path.suffix in (".py", ".mmd") and path.is_file())
+    return sorted(path for path in folder.iterdir() if path.suffix in (".py", ".mmd", ".md") and path.is_file())

@@ -38,7 +38,8 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One source to build: where it is, its name in what is made of it, the folder for that, and whether diagrams.
+    """One source to build: where it is, its name in what is made of it, the folder for that, and whether diagrams
+    and pages are made.
 
     `real` is the source with links resolved; it lies below `root`, which imports may not leave.
     """
@@ -49,6 +50,7 @@ class Job:
     root: Path
     output: Path
     diagrams: bool
+    docs: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def plan(paths: Sequence[Path], output: Path | None) -> Plan:
         project = find_project(paths[0])
         targets = tuple(_target(path, output, project.settings) for path in paths)
     elif output:
-        targets = tuple(Target(target.sources, output, target.diagrams) for target in targets)
+        targets = tuple(replace(target, output=output) for target in targets)
     if not targets:
         raise Refusal(f"nothing says what to build: give a path, or set `sources` under [tool.harelc] in {FILE}")
     jobs: dict[tuple[Path, Path], Job] = {}
@@ -121,7 +123,7 @@ def plan(paths: Sequence[Path], output: Path | None) -> Plan:
             folder = Path(os.path.abspath(target.output)) if target.output else source.parent
             named = project if source.is_relative_to(project.root) else find_project(source)
             around = named if real.is_relative_to(os.path.realpath(named.root)) else find_project(real)
-            job = Job(source, real, named.name_of(source), around.root, folder, target.diagrams)
+            job = Job(source, real, named.name_of(source), around.root, folder, target.diagrams, target.docs)
             jobs.setdefault((source, folder), job)
     if not jobs:
         searched = ", ".join(shown(source) for target in targets for source in target.sources)
@@ -135,9 +137,9 @@ def _target(path: Path, output: Path | None, settings: Settings) -> Target:
     place = Path(os.path.abspath(path))
     for target in settings.targets:
         if any(place.is_relative_to(Path(os.path.abspath(source))) for source in target.sources):
-            return Target((place,), output or target.output, target.diagrams)
+            return replace(target, sources=(place,), output=output or target.output)
     first = settings.targets[0] if settings.targets else Target(())
-    return Target((place,), output or first.output, first.diagrams)
+    return replace(first, sources=(place,), output=output or first.output)
 
 
 def find_sources(paths: Sequence[Path]) -> dict[Path, Path]:

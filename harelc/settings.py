@@ -6,6 +6,7 @@ It says what to build and where to; the command line wins over it. Nothing is lo
     sources = ["machines"]              # folders and files, relative to this file
     output = "src/shop/machines"        # where modules go; left out: beside each source
     diagrams = true                     # MACHINE.mmd beside each module
+    docs = false                        # MACHINE.md too: the machine as a page for reading
 
     [[tool.harelc.targets]]             # further sources with an output of their own
     sources = ["devices"]
@@ -23,14 +24,21 @@ from .console import Refusal
 
 FILE = "pyproject.toml"
 
+_MADE: Mapping[str, bool] = {"diagrams": True, "docs": False}
+"""The keys that say what is made beside each module, and what they are where left out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Sources (files and folders) and the folder their modules go to; `None`: each beside its source."""
+    """Sources (files and folders) and the folder their modules go to; `None`: each beside its source.
+
+    `diagrams` and `docs` say whether a diagram and a page are made of each machine.
+    """
 
     sources: tuple[Path, ...]
     output: Path | None = None
     diagrams: bool = True
+    docs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +73,21 @@ class _Reader:
 
     def settings(self, table: object) -> Settings:
         where = "tool.harelc"
-        table = self._table(table, where, ("sources", "output", "diagrams", "targets"))
-        diagrams = self._bool(table, "diagrams", where, default=True)
+        table = self._table(table, where, ("sources", "output", *_MADE, "targets"))
+        made = self._made(table, where, _MADE)
         further = table.get("targets", [])
         if not isinstance(further, list):
             raise self._wrong(f"{where}.targets", "a list of tables")
-        targets = [self._target(each, f"{where}.targets", diagrams) for each in further]
+        targets = [self._target(each, f"{where}.targets", made) for each in further]
         if "sources" in table:
             own = {key: value for key, value in table.items() if key != "targets"}
-            targets.insert(0, self._target(own, where, diagrams))
+            targets.insert(0, self._target(own, where, made))
         elif "output" in table:
             raise Refusal(f"{self.file}: {where}.output needs {where}.sources beside it")
         return Settings(tuple(targets))
 
-    def _target(self, table: object, where: str, diagrams: bool) -> Target:
-        table = self._table(table, where, ("sources", "output", "diagrams"))
+    def _target(self, table: object, where: str, made: Mapping[str, bool]) -> Target:
+        table = self._table(table, where, ("sources", "output", *_MADE))
         sources = table.get("sources")
         if not isinstance(sources, list) or not sources or not all(isinstance(source, str) for source in sources):
             raise self._wrong(f"{where}.sources", 'a list of paths, such as ["machines"]')
@@ -90,7 +98,7 @@ class _Reader:
         return Target(
             tuple(folder / source for source in sources),
             None if output is None else folder / output,
-            self._bool(table, "diagrams", where, default=diagrams),
+            **self._made(table, where, made),
         )
 
     def _table(self, value: object, where: str, keys: tuple[str, ...]) -> Mapping[str, object]:
@@ -104,6 +112,10 @@ class _Reader:
                 hint = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(keys)}"
                 raise Refusal(f"{self.file}: {where} has no key `{key}`; {hint}")
         return value
+
+    def _made(self, table: Mapping[str, object], where: str, default: Mapping[str, bool]) -> dict[str, bool]:
+        """What is made beside a module, by the key that says so."""
+        return {key: self._bool(table, key, where, default=made) for key, made in default.items()}
 
     def _bool(self, table: Mapping[str, object], key: str, where: str, *, default: bool) -> bool:
         value = table.get(key, default)

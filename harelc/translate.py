@@ -1,4 +1,4 @@
-"""One source into the texts of its modules and diagrams: the whole compiler as one function (design.md, the stages).
+"""One source into the texts of its modules, diagrams and pages: the whole compiler as one function (design.md).
 
 It runs in the build's own process or in a worker's, so what goes in and comes out is plain data. It reads sources and
 writes nothing.
@@ -15,13 +15,17 @@ from .clashes import name_clashes
 from .compiler import compile_file
 from .diagram import mermaid
 from .emit import emit_module
+from .machine_page import machine_page
 from .project import Job
 from .pynames import module_name
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A machine's generated files: its name, the module's file name without `.py`, where it is declared, the texts."""
+    """A machine's generated files: its name, the module's file name without `.py`, where it is declared, the texts.
+
+    `page` is `None` where none is wanted.
+    """
 
     machine: str
     stem: str
@@ -29,6 +33,7 @@ class Module:
     column: int
     text: str
     diagram: str
+    page: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,5 +62,6 @@ def translate(job: Job) -> Translation:
     for name, definition in compilation.definitions.items():
         line, column = compilation.sources[places[name].file].place(places[name].start)
         text = emit_module(definition, source_name=job.name)
-        modules.append(Module(name, module_name(name), line, column, text, mermaid(definition)))
+        page = machine_page(definition) if job.docs else None
+        modules.append(Module(name, module_name(name), line, column, text, mermaid(definition), page))
     return Translation(inputs, issues, tuple(modules))

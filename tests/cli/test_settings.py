@@ -56,7 +56,7 @@ def test_further_targets_have_outputs_of_their_own_and_inherit_diagrams(tmp_path
     ("text", "message"),
     [
         ('sources = ["a"]\noutptu = "b"', "tool.harelc has no key `outptu`; did you mean `output`?"),
-        ('sources = ["a"]\nx = 1', "tool.harelc has no key `x`; known are sources, output, diagrams, targets"),
+        ('sources = ["a"]\nx = 1', "tool.harelc has no key `x`; known are sources, output, diagrams, docs, targets"),
         ('sources = "machines"', 'tool.harelc.sources must be a list of paths, such as ["machines"]'),
         ("sources = []", 'tool.harelc.sources must be a list of paths, such as ["machines"]'),
         ('sources = ["a"]\noutput = 3', "tool.harelc.output must be the path of a folder"),
