@@ -149,10 +149,11 @@ class Relay:
                 yield from self._pass_on(outgoing.messages.popleft(), outgoing)
 
     def recover(self, execution_id: str | None = None) -> Job[None]:
-        """Relay what earlier crashes left in the store (edges.md, Races).
+        """Relay what earlier crashes left in the store (edges.md, Races), in the order in which it was committed.
 
-        What fails stays there and does not keep back what stands behind it. An error is the caller's only where it
-        comes from the tree of `execution_id`; all others are logged. A store out of reach is everybody's.
+        What that sets off stands behind it in the store and gets its turn there. What fails stays there and does not
+        keep back the others. An error is the caller's only where it comes from the tree of `execution_id`; all others
+        are logged. A store out of reach is everybody's.
         """
         failed: list[tuple[str, Exception]] = []
         yield from self._recover_batches(failed)
@@ -162,8 +163,12 @@ class Relay:
                 raise error
 
     def _relay_apart(self, owner: str, outgoing: Outgoing, failed: list[tuple[str, Exception]]) -> Job[None]:
+        """Deliver a message, if there is one, and start children; the messages of these steps are left to `recover`."""
         try:
-            yield from self.relay(outgoing)
+            if outgoing.messages:
+                yield from self._pass_on(outgoing.messages.popleft(), outgoing)
+            while outgoing.batches:
+                yield from self._start_children(outgoing.batches.popleft(), outgoing)
         except StoreUnavailable:
             raise
         except Exception as error:
@@ -193,13 +198,16 @@ class Relay:
 
     def _recover_messages(self, failed: list[tuple[str, Exception]]) -> Job[None]:
         after: str | None = None
+        tried: set[str] = set()
         while True:
             messages: list[Message] = yield StoreCall("pending_outbox", (PAGE, after))
+            if not messages:
+                return
             for message in messages:
                 after = message.id
-                yield from self._relay_apart(message.target, Outgoing(messages=deque([message])), failed)
-            if len(messages) < PAGE:
-                return
+                if message.id not in tried:  # a page begins anew where the message before it is gone
+                    tried.add(message.id)
+                    yield from self._relay_apart(message.target, Outgoing(messages=deque([message])), failed)
 
     def _start_children(self, batch: SpawnBatch, outgoing: Outgoing) -> Job[None]:
         """Create the children of one entry that still stands; each exists once, however often this runs."""
@@ -251,6 +259,7 @@ class Relay:
             message.event_id,
             source=message.source,
             internal=message.kind in FROM_THE_TREE,
+            order=message.order,
         )
 
         def attempt(loaded: Loaded, delivery: Delivery, outgoing: Outgoing) -> Job[Execution | None]:

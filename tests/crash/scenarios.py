@@ -78,6 +78,11 @@ class Services:
         self.act(stm, event)
         stm.send("Noted", {"by": stm.execution_id})
 
+    def tell_nobody(self, stm: Any, event: Event) -> None:
+        """Writes to an execution that is nowhere."""
+        self.act(stm, event)
+        stm.send("Pay", to="o-9")
+
     def tell_everybody(self, stm: Any, event: Event) -> None:
         """Writes to an execution that has ended by then, to one that is nowhere, and what another does not know."""
         self.act(stm, event)
@@ -90,7 +95,7 @@ class Services:
         self.kept[execution.id] = execution.to_json()
 
     def world(self) -> World:
-        names = "act charge decline first_declines spoil repair pick tell tell_everybody keep"
+        names = "act charge decline first_declines spoil repair pick tell tell_everybody tell_nobody keep"
         return World({name: getattr(self, name) for name in names.split()}, lambda: [self.done, self.kept])
 
 
@@ -406,6 +411,80 @@ machine order {
 }
 """
 
+CALLED_OFF = """
+event Pay {}
+event Stock {}
+event Refuse {}
+machine order {
+  initial Cart
+  state Cart {}
+  orthogonal Checks {
+    cancel_on_failure
+    state Goods { initial Ask  state Ask { on exit act  timeout 60 }
+      final Fine success {}  final Off cancelled { on enter act  on exit tell_nobody }
+      from Ask to Fine on Stock
+      from Ask to Off on Cancel }
+    state Money { initial Ask  state Ask {}  final Fine success {}  final Bad rejected { on enter act }
+      from Ask to Bad on Refuse }
+    state Post { initial Ask  state Ask { invoke parcel }  final Fine success {}  from Ask to Fine on Returned }
+  }
+  final Fine success {}
+  final Bad rejected { on enter act }
+  from Cart to Checks on Pay
+  from Checks join all to Fine else to Bad
+}
+machine parcel { initial Packed  state Packed { timeout 60 }  final There success {}  from Packed to There on Timeout }
+"""
+
+AGAIN = """
+event Pay {}
+event Back {}
+event Stock {}
+machine order {
+  initial Cart
+  state Cart { on enter act }
+  orthogonal Checks {
+    state Goods {
+      initial Ask
+      state Ask {}
+      orthogonal Parts {
+        state Left { initial Ask  state Ask {}  final Fine success { on enter act }  from Ask to Fine on Stock }
+        state Right { initial Ask  state Ask { timeout 5 }  final Fine success {}  from Ask to Fine on Timeout }
+      }
+      final Fine success {}
+      from Ask to Parts on Stock
+      from Parts join all to Fine else to Fine
+    }
+  }
+  final Fine success {}
+  from Cart to Checks on Pay
+  from Checks to Cart on Back
+  from Checks join all to Fine else to Fine
+}
+"""
+
+CHILD_REDRIVE = """
+event Pay {}
+event Take {}
+event Stock {}
+machine order {
+  initial Cart
+  state Cart {}
+  orthogonal Checks {
+    state Goods { initial Ask  state Ask {}  final Fine success {}  from Ask to Fine on Stock }
+    state Money { initial Ask  state Ask { timeout 50 }  state Taking { on enter decline }
+      state Waiting { timeout 30 }  final Fine success { on enter act }
+      from Ask to Taking on Take
+      from Taking to Fine
+      from Waiting to Fine on Timeout }
+  }
+  final Fine success {}
+  final Bad rejected {}
+  from Cart to Checks on Pay
+  from Checks join all to Fine else to Bad
+}
+"""
+
 VERSIONS = """
 event Go {}
 machine order version NUMBER {
@@ -520,6 +599,23 @@ _LARGE: dict[str, Callable[[str], Scenario]] = {
         steps=(
             create("order", id="o-1"), send("o-1", "Pay", {"n": 1}), send("o-1", "Go"), send("o-1", "Pay", {"n": 2}),
             send("o-1", "Pay", {"n": 3}), advance(10), sweep(),
+        ),
+    ),
+    "called-off": of(
+        CALLED_OFF, "order", "parcel", steps=(*PAY, send("o-1", "Refuse"), advance(60), sweep()),
+    ),
+    "again": of(
+        AGAIN, "order",
+        steps=(
+            *PAY, send("o-1", "Stock"), send("o-1", "Back"), send("o-1", "Pay"), send("o-1", "Stock"), advance(5),
+            sweep(), send("o-1", "Stock"),
+        ),
+    ),
+    "redrive-child": of(
+        CHILD_REDRIVE, "order",
+        steps=(
+            *PAY, send("o-1", "Take"), send("o-1", "Stock"), redrive("o-1/Checks.Money/1", "Checks.Money.Waiting"),
+            advance(30), sweep(),
         ),
     ),
     "publish": lambda name: Scenario(

@@ -46,6 +46,9 @@ ENDS = {
     "cancel-forced": ("CANCELLED", "Checks"),
     "suspend-tree": ("RUNNING", "Checks"),
     "deferred": ("DONE", "Done"),
+    "called-off": ("DONE", "Bad"),
+    "again": ("DONE", "Fine"),
+    "redrive-child": ("DONE", "Fine"),
     "publish": ("DONE", "Done"),
 }
 """Where the calm run leaves the order; the scenarios that purge it are not here."""
