@@ -104,13 +104,15 @@ def read_file(path: str | Path, *, base_path: str | Path | None = None) -> tuple
 def read_definitions(folder: str | Path) -> tuple[Definition, ...]:
     """Every machine declared in the `.stm` files below a folder, by file and place, handlers left open.
 
+    Hidden folders and virtual environments are passed over; imports may not leave the project around the folder.
+
     Raises:
         DslError: there is no such folder or no source in it, or a source has an error.
     """
-    root = Path(folder)
-    paths = sorted(root.rglob("*.stm"))
+    paths = _sources(Path(folder))
     if not paths:
         raise DslError(f"no .stm file is below {str(folder)!r}: name a folder with sources")
+    root = _project(Path(folder))
     definitions: list[Definition] = []
     for path in paths:
         definitions += read_file(path, base_path=root)
@@ -151,6 +153,18 @@ def _compile_file(path: str | Path, base_path: str | Path | None, guards: Iterab
     except ValueError as error:
         raise DslError(str(error)) from error
     return compilation
+
+
+def _sources(folder: Path) -> list[Path]:
+    """The sources below a folder, in order, as the commands find them. Raises `DslError` where there is no folder."""
+    _compiler()
+    from harelc.console import Refusal
+    from harelc.project import find_sources
+
+    try:
+        return list(find_sources([folder]))
+    except Refusal as error:
+        raise DslError(str(error)) from error
 
 
 def _project(path: Path) -> Path:

@@ -258,7 +258,7 @@ machine order {
 
 def test_tables_survive_json() -> None:
     made = machine(
-        "initial A  state A { timeout 0.5s }  final F success {}  from A to F on Go | Stop | Timeout where n in [1, [2]]"
+        "initial A  state A { timeout 0.5s }  final F success {}  from A to F on Go | Stop | Timeout where n in [[2]]"
     )
 
     assert Definition.from_json(made.to_json()) == made

@@ -19,6 +19,8 @@ from harel import (
     ValidationError,
     definition_from_dsl,
     definition_from_dsl_file,
+    load_definitions,
+    read_definitions,
     render,
     validate,
     validate_or_raise,
@@ -190,6 +192,52 @@ def test_a_fault_in_a_fragment_of_another_file_is_told_though_that_file_was_not_
         definition_from_dsl_file(tmp_path / "main.stm")
     (issue,) = (issue for issue in refused.value.issues if issue.code == "missing_initial")
     assert [(note.file, note.line) for note in issue.notes] == [("lib.stm", 1)]
+
+
+# --- folders
+
+
+def test_all_machines_below_a_folder_come_by_file_and_place_with_open_handlers(shop: Path) -> None:
+    (shop / "machines" / "back").mkdir()
+    (shop / "machines" / "back" / "refund.stm").write_text(REFUND + REFUND.replace("refund", "exchange"))
+    machines = read_definitions(shop / "machines")
+
+    assert [machine.id for machine in machines] == ["refund", "exchange", "order"]
+    assert machines[2].handlers == ("greet",)
+    assert list(load_definitions(str(shop / "machines"))) == [("refund", 1), ("exchange", 1), ("order", 1)]
+
+
+def test_hidden_folders_and_virtual_environments_are_passed_over(shop: Path) -> None:
+    for name in (".cache", "venv"):
+        (shop / "machines" / name).mkdir()
+        (shop / "machines" / name / "broken.stm").write_text("machine {")
+    (shop / "machines" / "venv" / "pyvenv.cfg").write_text("")
+
+    assert [machine.id for machine in read_definitions(shop / "machines")] == ["order"]
+
+
+def test_a_folder_must_be_there_and_hold_sources(tmp_path: Path) -> None:
+    with pytest.raises(DslError, match="no such file or folder"):
+        read_definitions(tmp_path / "gone")
+    with pytest.raises(DslError, match=r"no \.stm file is below"):
+        read_definitions(tmp_path)
+
+
+def test_a_source_with_an_error_stops_all(shop: Path) -> None:
+    (shop / "machines" / "refund.stm").write_text(REFUND.replace("initial Asked", "initial Asekd"))
+
+    with pytest.raises(ValidationError, match="initial_unresolved"):
+        read_definitions(shop / "machines")
+
+
+def test_two_files_may_not_declare_one_version_differently(shop: Path) -> None:
+    (shop / "machines" / "a.stm").write_text(REFUND)
+    (shop / "machines" / "b.stm").write_text(REFUND)
+    assert ("refund", 1) in load_definitions(shop / "machines")
+
+    (shop / "machines" / "b.stm").write_text(REFUND.replace("Asked success", "Asked refused"))
+    with pytest.raises(DslError, match="machine refund version 1 is loaded twice with different content"):
+        load_definitions(shop / "machines")
 
 
 # --- the door
