@@ -101,8 +101,13 @@ def target(definition: Definition, branch: Branch) -> str:
 
 
 def place(definition: Definition, path: str) -> str:
-    """A state's path; the machine's own is its name."""
-    return path or definition.id
+    """A state's path as in the source; the machine's own is its name."""
+    return way(path) or definition.id
+
+
+def way(path: str) -> str:
+    """A path as in the source: names that need it are quoted."""
+    return ".".join(map(words.name, path.split("."))) if path else ""
 
 
 def kinds(transition: Transition) -> str:

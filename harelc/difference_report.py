@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from . import aspects, words
 from .difference import Change, Difference, Kind
 from .in_flight import Judgement, Running, Verdict
 from .outputs import printable
@@ -69,7 +70,7 @@ def _machine(told: Told) -> Iterator[tuple[str, str]]:
             for change in changes:
                 yield from _change(change, difference.machine)
     for rename in difference.renames:
-        yield "", f"  renamed? {rename.old} -> {rename.new}"
+        yield "", f"  renamed? {aspects.way(rename.old)} -> {aspects.way(rename.new)}"
     if told.judgement is not None:
         yield from _judgement(difference, told.judgement, told.running)
     yield "", ""
@@ -88,7 +89,7 @@ def _title(difference: Difference) -> str:
 
 def _change(change: Change, machine: str) -> Iterator[tuple[str, str]]:
     mark, style = _MARKS[change.kind]
-    name = change.name or (machine if change.subject in ("state", "transition", "timer") else "")
+    name = _name(change, machine)
     head = " ".join(filter(None, (f"from {name}" if change.subject == "transition" else name, change.aspect)))
     if change.kind is not Kind.CHANGED:
         yield style, f"    {mark} " + "  ".join(filter(None, (head, change.old or change.new)))
@@ -99,6 +100,12 @@ def _change(change: Change, machine: str) -> Iterator[tuple[str, str]]:
     else:
         old, new = (text if text is not None else "(none)" for text in (change.old, change.new))
         yield style, f"    {mark} " + "  ".join(filter(None, (head, f"{old} -> {new}")))
+
+
+def _name(change: Change, machine: str) -> str:
+    if change.subject in ("state", "transition", "timer"):
+        return aspects.way(change.name) or machine
+    return words.name(change.name) if change.name else ""
 
 
 def _count(differences: Iterable[Difference]) -> str:
@@ -127,14 +134,14 @@ def _judgement(
     for standing in told:
         stranded = standing.verdict is Verdict.STRANDED
         number = "" if running is None else f"  {counts.get((standing.path, standing.region), 0)} running"
-        where = standing.path or difference.machine
+        where = aspects.way(standing.path) or difference.machine
         yield _RED if stranded else _YELLOW, f"      {standing.verdict:8}  {where}{number}"
         yield from (("", f"          {reason}") for reason in standing.reasons)
     yield from (("", f"      everywhere  {reason}") for reason in judgement.everywhere)
     same = [standing for standing in standings if standing.verdict is Verdict.SAME]
     if same:
         number = "" if running is None else f"  {sum(counts.get((s.path, s.region), 0) for s in same)} running"
-        yield "", f"      same      {', '.join(standing.path for standing in same)}{number}"
+        yield "", f"      same      {', '.join(aspects.way(standing.path) for standing in same)}{number}"
     ids = _stranded_ids(running or ())
     if ids:
         more = f", and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else ""

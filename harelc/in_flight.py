@@ -133,7 +133,7 @@ def _stranding(difference: Difference, old: Definition, new: Definition, path: s
     if path not in new.index:
         renames = [rename for rename in difference.renames if f"{path}.".startswith(f"{rename.old}.")]
         names = [f"{rename.new}{path[len(rename.old) :]}" for rename in renames]
-        yield f"the state is gone; is it `{names[0]}` now?" if names else "the state is gone"
+        yield f"the state is gone; is it `{aspects.way(names[0])}` now?" if names else "the state is gone"
         return
     if path not in old.index:
         return
@@ -148,7 +148,7 @@ def _stranding(difference: Difference, old: Definition, new: Definition, path: s
 
 
 def _run_by(region: str) -> str:
-    return f"the region `{region}`" if region else "the machine itself"
+    return f"the region `{aspects.way(region)}`" if region else "the machine itself"
 
 
 _KINDS = {"machine": "the machine", "composite": "a composite", "orthogonal": "orthogonal", "leaf": "a leaf"}
