@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NAME = "checks"
 VERSION = 1
-DIGEST = "ee4fa7407acdd7d0116a5d302ea5fa22d075b73e0c416d8b03ec736367bcb146"
+DIGEST = "da0303af8980deaf56a23ef3ec7fc2e33aa739988eed806731db068216a59637"
 SOURCE_NAME = "checks.stm"
 TABLES_FORMAT = 1
 
@@ -186,7 +186,7 @@ _CONTEXT_1: Rows = (
 _INLINE_1 = Definition(
     id="checks:Counting",
     version=1,
-    digest="ee4fa7407acdd7d0116a5d302ea5fa22d075b73e0c416d8b03ec736367bcb146",
+    digest="da0303af8980deaf56a23ef3ec7fc2e33aa739988eed806731db068216a59637",
     states=_STATES_1,
     transitions=_TRANSITIONS_1,
     events=_EVENTS_1,

@@ -12,7 +12,7 @@ from harel.definition import Rows, check_format
 
 NAME = "deep"
 VERSION = 1
-DIGEST = "4177c511ab1a05fc785513fdc21dda2ef02cb97ae1b2e87760ce25eb8a16ec99"
+DIGEST = "6db4ea1ac59145b5e5afb171100a3e707b51ccd9d8e31f2f5510d21096cdfe00"
 SOURCE_NAME = "deep.stm"
 TABLES_FORMAT = 1
 

@@ -12,7 +12,7 @@ from harel.definition import Rows, check_format
 
 NAME = "forever"
 VERSION = 1
-DIGEST = "97fa8ba3b5769c9703176678174730c90d48791f4767c68221a956880b5c043f"
+DIGEST = "1895807cd2d01b6aef970dc64ee0ec5bec3e384a730af8adde23068061120f54"
 SOURCE_NAME = "forever.stm"
 TABLES_FORMAT = 1
 

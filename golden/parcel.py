@@ -15,7 +15,7 @@ from harel.definition import Rows, check_format
 
 NAME = "parcel"
 VERSION = 1
-DIGEST = "184b346a58dd3e45a98ecad3e070db226a9e8309cd531843c842aeee7a1300df"
+DIGEST = "9885ec1c33dc9c5385c4789e5283f2e5946ac82c5b84e29f9ab809c114ff508b"
 SOURCE_NAME = "checks.stm"
 TABLES_FORMAT = 1
 

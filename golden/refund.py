@@ -12,7 +12,7 @@ from harel.definition import Rows, check_format
 
 NAME = "refund"
 VERSION = 1
-DIGEST = "cbcd5e4f28f5771f722dde9fbbc57b281f2005ef257e717046c07c7b64b59303"
+DIGEST = "43a20092825d1e4189408e33eb53d58fa821b0d126ea9efdb728e3c31d82ae3d"
 SOURCE_NAME = "mutual.stm"
 TABLES_FORMAT = 1
 

@@ -12,7 +12,7 @@ from harel.definition import Rows, check_format
 
 NAME = "sale"
 VERSION = 1
-DIGEST = "8af839219155cdf3262d1b4b7e601bbde4dae4d75c640cc7aece8b561a68cfc2"
+DIGEST = "5a9550d48ae88d622281b79a8d69ba1d7c4eddb488a5a4f5f7f432ca3d761164"
 SOURCE_NAME = "mutual.stm"
 TABLES_FORMAT = 1
 

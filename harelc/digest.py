@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cache
 
 from . import tree
 from .durations import seconds
@@ -84,11 +85,13 @@ def _write(node: object, out: list[str], own: frozenset[str] = frozenset()) -> N
     elif isinstance(node, tree.Machine):
         out.append(f"Machine({version(node.version)})")
         _write([node.name, node.body], out, own)
-    elif is_dataclass(node):
+    elif is_dataclass(node) and not isinstance(node, type):
         out.append(f"{type(node).__name__}(")
-        for field in fields(node):
-            if field.name not in _LEFT_OUT:
-                _write(getattr(node, field.name), out, own)
+        for name in _counted(type(node)):
+            value = getattr(node, name)
+            if value:  # what is not written plays no part, so that later releases may add to a node
+                out.append(f"{name}=")
+                _write(value, out, own)
                 out.append(",")
         out.append(")")
     elif isinstance(node, (tuple, list)):
@@ -99,6 +102,12 @@ def _write(node: object, out: list[str], own: frozenset[str] = frozenset()) -> N
         out.append("]")
     else:
         out.append(_quoted(node) if isinstance(node, str) else repr(node))
+
+
+@cache
+def _counted(node_type: type) -> tuple[str, ...]:
+    """The fields of a node's type that carry meaning."""
+    return tuple(field.name for field in fields(node_type) if field.name not in _LEFT_OUT)
 
 
 def _write_argument(

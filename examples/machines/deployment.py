@@ -21,7 +21,7 @@ from harel.definition import Rows, check_format
 
 NAME = "deployment"
 VERSION = 1
-DIGEST = "5a42c820604995029a0bef0a749511d1f5bfa3381bbb2c7e497e808015f6d121"
+DIGEST = "7a46309bead69bf283696852ba073e98a068d6872fd54cd7bcfa1bc5f478af81"
 SOURCE_NAME = "examples/deployment.stm"
 TABLES_FORMAT = 1
 
