@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TypeVar
 
 import click
@@ -32,10 +33,11 @@ def progress(results: Iterator[T], count: int) -> Iterator[T]:
 
 def summary(prepared: Prepared, seconds: float) -> str:
     """`12 machines, 3 written, 9 fresh, 0.04 s`; removed files and broken sources are named where there are any."""
-    written = _modules_written(prepared)
+    blocked = {path.with_suffix("") for path in prepared.in_the_way}
+    written = len(_modules_written(prepared) - blocked)
     removed = sum(change.new is None and change.is_module for change in prepared.changes)
     parts = [counted(prepared.machines, "machine"), f"{written} written"]
-    parts.append(f"{prepared.machines - written - len({path.stem for path in prepared.in_the_way})} fresh")
+    parts.append(f"{prepared.machines - written - len(blocked)} fresh")
     if removed:
         parts.append(f"{removed} removed")
     if prepared.broken:
@@ -51,7 +53,7 @@ def stale(prepared: Prepared) -> str:
     width = max(len(path) for _, path, _ in rows)
     lines = [f"{word}  {path:{width}}  {reason}" for word, path, reason in rows]
     gone = sum(change.new is None and change.is_module for change in prepared.changes)
-    number, total = _modules_written(prepared) + gone, prepared.machines + gone
+    number, total = len(_modules_written(prepared)) + gone, prepared.machines + gone
     lines.append(f"{number} of {counted(total, 'module')} {'is' if number == 1 else 'are'} stale; run `harelc build`")
     return "\n".join(lines)
 
@@ -66,8 +68,8 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _modules_written(prepared: Prepared) -> int:
-    return len({change.path.with_suffix("") for change in prepared.changes if change.new is not None})
+def _modules_written(prepared: Prepared) -> set[Path]:
+    return {change.path.with_suffix("") for change in prepared.changes if change.new is not None}
 
 
 def _difference(change: Change) -> str:

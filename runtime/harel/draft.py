@@ -46,6 +46,11 @@ class Draft:
     def next_version(self) -> int:
         return self.execution.version + 1
 
+    @property
+    def order(self) -> tuple[float, int]:
+        """Where an event that comes in now stands among all events of the tree, whatever the clock does."""
+        return (max(self.now, self.execution.updated_at), self.execution.processed_count)
+
     # --- timers
 
     def arm(self, path: str, due: float) -> None:
@@ -85,12 +90,19 @@ class Draft:
 
     # --- messages and children
 
-    def emit(self, target: str, kind: str, data: Mapping[str, Any], event_id: str | None = None) -> None:
+    def emit(
+        self,
+        target: str,
+        kind: str,
+        data: Mapping[str, Any],
+        event_id: str | None = None,
+        order: tuple[float, int] | None = None,
+    ) -> None:
         """Put a message in the outbox; without an id it gets one that is the same over attempts (edges.md, Meaning)."""
         number = len(self._emits)
         message_id = f"{self.execution.id}:{self.next_version}:{number}"
         event_id = event_id or f"send:{self.execution.id}:{_short(self.event_id)}:{number}"
-        self._emits.append(Message(message_id, self.execution.id, target, kind, dict(data), event_id))
+        self._emits.append(Message(message_id, self.execution.id, target, kind, dict(data), event_id, order))
 
     def spawn(self, spawns: list[Spawn]) -> None:
         """Start the children of one entry; they replace what the record knew of earlier ones."""

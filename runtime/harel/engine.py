@@ -32,7 +32,7 @@ class Delivery:
 
     `internal`: the runtime itself sent it, so that its kind may be a reserved one. `source` is the sending
     execution's id for what executions send one another. `path` and `arming` belong to `Timeout`; `due` to `Timeout` and
-    `Expired`. `at` is the clock of the sweep that delivers it, where one does.
+    `Expired`. `at` is the clock of the sweep that delivers it, where one does. `order` is that of a broadcast event.
     """
 
     kind: str
@@ -44,6 +44,7 @@ class Delivery:
     arming: int = 0
     due: float = 0.0
     at: float | None = None
+    order: tuple[float, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +187,7 @@ class _Step:
         if taken is not None:
             yield from self._take(taken, event)
         elif self.program.defers(self.active, event.kind):
-            order = (self.draft.now, self.execution.processed_count)
-            self.execution.deferred.append(Deferred(event.kind, event.data, event.id, order))
+            self.execution.deferred.append(Deferred(event.kind, event.data, event.id, event.order or self.draft.order))
         elif self.program.states[self.active].kind == "leaf":
             for call in self.program.states[self.active].on_activity:
                 yield from self._call(call, event)
@@ -202,7 +202,7 @@ class _Step:
         if not any(self.program.region_takes(index[key], event.kind, fork) for key in live):
             return False
         for child in live.values():
-            self.draft.emit(child.id, event.kind, event.data, event.id)
+            self.draft.emit(child.id, event.kind, event.data, event.id, event.order or self.draft.order)
         return True
 
     def find(self, level: int, kind: str, data: Mapping[str, Any], *, safe: bool = False) -> Taken | None:
@@ -258,7 +258,7 @@ class _Step:
         before = self.execution.context
         assigned = self._evaluate(rule.sets, before, data)
         if way is None:
-            before = dict(before)
+            before = copy_json(before)
             way = yield from self._select(rule, event)
         assigned |= self._evaluate(way.sets, before, data)
         target, states = way.target, self.program.states

@@ -42,7 +42,7 @@ class Child:
 
 @dataclass(slots=True)
 class Deferred:
-    """An event that waits in the queue. `order` is when the root's tree first deferred it: (epoch seconds, tie)."""
+    """An event that waits in the queue. `order` is when the tree took it in: (epoch seconds, tie)."""
 
     kind: str
     data: dict[str, Any]

@@ -86,6 +86,8 @@ class RunnerBase:
         exist_ok: bool,
     ) -> Job[Execution]:
         definition = self.registry.choose(definition_id, version)
+        if not isinstance(context, Mapping | None):
+            raise ContextError(f"the context of an execution is a dict of JSON values, not {type(context).__name__}")
         given = dict(context or {})
         seeded = seed_context(definition, given)
         if execution_id is not None:
@@ -106,6 +108,8 @@ class RunnerBase:
     def _checked(self, execution_id: str, event: Event) -> tuple[str, Event, str]:
         """Refuse what can be refused without the record, and give the event an id that all attempts share."""
         self._refuse_own(execution_id)
+        if not isinstance(event, Event):
+            raise EventError(f"an event is an Event(kind, data), not {type(event).__name__}")
         if event.id is not None:
             check_event_id(event.id)
         event_id = event.id if event.id is not None else uuid.uuid4().hex

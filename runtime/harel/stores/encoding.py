@@ -31,13 +31,16 @@ def execution_text(execution: Execution) -> str:
 
 def message_text(message: Message) -> str:
     """A message as JSON text; errors as of `execution_text`."""
-    parts = [message.id, message.source, message.target, message.kind, message.data, message.event_id]
+    parts: list[object] = [message.id, message.source, message.target, message.kind, message.data, message.event_id]
+    if message.order is not None:
+        parts.append(message.order)
     return _text(parts, message.data, f"the event {message.kind!r} for execution {message.target!r}")
 
 
 def read_message(text: str | bytes) -> Message:
     """The message of `message_text`'s text."""
-    return Message(*json.loads(text))
+    id, source, target, kind, data, event_id, *order = json.loads(text)
+    return Message(id, source, target, kind, data, event_id, (order[0][0], order[0][1]) if order else None)
 
 
 def batch_text(batch: SpawnBatch) -> str:

@@ -50,7 +50,8 @@ class Timer:
 class Message:
     """An outbox entry: an event from one execution's step to an execution. `id` is unique in the store.
 
-    `data` is JSON; `event_id` is what the receiver deduplicates by; `source` is the sending execution's id.
+    `data` is JSON; `event_id` is what the receiver deduplicates by; `source` is the sending execution's id. `order` is
+    that of a broadcast event among all that its tree has taken in: (epoch seconds, tie).
     """
 
     id: str
@@ -59,6 +60,7 @@ class Message:
     kind: str
     data: dict[str, Any]
     event_id: str
+    order: tuple[float, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
