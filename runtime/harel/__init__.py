@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from .runner import DurableRunner
     from .stm import Stm
     from .stores.memory import DictStore
+    from .stores.redis import RedisStore
     from .stores.sqlite import SqliteStore
     from .versions import definition_registry
 
@@ -85,6 +86,7 @@ _LAZY = {
     "ObservedStore": "observe",
     "PurgeRefused": "errors",
     "RecordTooLarge": "errors",
+    "RedisStore": "stores.redis",
     "ResolveError": "errors",
     "SelectorError": "errors",
     "SettlingLimit": "errors",
@@ -135,6 +137,7 @@ __all__ = [
     "ObservedStore",
     "PurgeRefused",
     "RecordTooLarge",
+    "RedisStore",
     "ResolveError",
     "SelectorError",
     "SettlingLimit",

@@ -119,10 +119,12 @@ class Settings:
 
 def store_from_url(url: str, *, prefix: str = "harel", create_schema: bool = True) -> Store:
     """The store at a URL: `sqlite:///orders.db` is relative, `sqlite:////var/lib/orders.db` absolute; a path alone is
-    an SQLite file too. The rest of an SQLite URL is the path as it stands: nothing in it is decoded.
+    an SQLite file too. The rest of an SQLite URL is the path as it stands: nothing in it is decoded. Redis and Valkey
+    have the URLs of their clients, with `?partitions=16` and `?wait_replicas=1` for the store.
 
     Raises:
-        SettingError: no backend has this scheme, or the URL names no file. It names the backends there are.
+        SettingError: no backend has this scheme, or the URL cannot be used. It names the backends there are.
+        ModuleNotFoundError: the backend's library is not installed; says the pip line.
     """
     scheme = scheme_of(url) or "sqlite"
     backend = _BACKENDS.get(scheme)
@@ -143,7 +145,23 @@ def _sqlite(url: str, prefix: str, create_schema: bool) -> Store:
     return SqliteStore(path, prefix=prefix, create_schema=create_schema)
 
 
-_BACKENDS: Mapping[str, Callable[[str, str, bool], Store]] = {"sqlite": _sqlite}
+def _redis(url: str, prefix: str, create_schema: bool) -> Store:
+    from .stores.redis import RedisStore
+
+    try:
+        return RedisStore(url, prefix=prefix, create_schema=create_schema)
+    except ValueError as error:
+        raise SettingError(str(error)) from None
+
+
+_BACKENDS: Mapping[str, Callable[[str, str, bool], Store]] = {
+    "sqlite": _sqlite,
+    "redis": _redis,
+    "rediss": _redis,
+    "valkey": _redis,
+    "valkeys": _redis,
+    "unix": _redis,
+}
 """How to open the store of each scheme: (URL, prefix, whether to create what is missing)."""
 
 
