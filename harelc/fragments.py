@@ -15,6 +15,7 @@ from . import tree
 from .diagnostics import Finding
 from .parameters import KINDS, delay_faults, faults
 from .scopes import Scope
+from .walk import statements
 
 SIZE_LIMIT = 100_000
 """How many states, transitions and used fragments a machine has at most after expansion (edges.md, Values)."""
@@ -233,13 +234,7 @@ def _circles(start: tree.Fragment, scopes: Mapping[str, Scope], state: dict[int,
 
 def uses_in(body: tuple[tree.Statement, ...]) -> Iterator[tree.Use]:
     """Every use written in a body, at any depth, in source order."""
-    waiting = list(reversed(body))
-    while waiting:
-        statement = waiting.pop()
-        if isinstance(statement, tree.Use):
-            yield statement
-        elif isinstance(statement, tree.State) or (isinstance(statement, tree.Invoke) and statement.body):
-            waiting += reversed(statement.body or ())
+    return (statement for statement in statements(body) if isinstance(statement, tree.Use))
 
 
 # --- a fragment's own text

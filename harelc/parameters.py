@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from . import tree
 from .diagnostics import Finding
 from .durations import seconds
+from .walk import statements
 
 KINDS = ("action", "guard", "state", "value", "event")
 
@@ -30,7 +31,7 @@ def faults(fragment: tree.Fragment) -> Iterator[Finding]:
             message = f"expected `action`, `guard`, `state`, `value` or `event`, found `{parameter.kind.text}`"
             hint = f"did you mean `{near[0]}`?" if near else None
             yield Finding("syntax_error", parameter.kind.span, message, hint)
-    for part in _statements(fragment.body):
+    for part in statements(fragment.body):
         if isinstance(part, tree.Timeout | tree.Ttl):
             yield from delay_faults(part, kinds)
         for name, wanted in _places(part):
@@ -54,15 +55,6 @@ def delay_faults(part: tree.Timeout | tree.Ttl, kinds: Mapping[str, str]) -> Ite
 
 def _a(kind: str) -> str:
     return f"an {kind}" if kind[0] in "ae" else f"a {kind}"
-
-
-def _statements(body: tuple[tree.Statement, ...]) -> Iterator[tree.Statement]:
-    waiting = list(reversed(body))
-    while waiting:
-        part = waiting.pop()
-        yield part
-        if isinstance(part, tree.State | tree.Invoke) and part.body:
-            waiting.extend(reversed(part.body))
 
 
 def _places(part: tree.Statement) -> Iterator[Place]:

@@ -11,8 +11,9 @@ from functools import cached_property
 from .. import tree
 from ..kinds import DELIVERED, RESERVED
 from ..model import GuardModel, MachineModel, StateModel, TransitionModel, Unit
+from ..walk import tests
 from .values import UNKNOWN, Type, declared, joined, of_literal
-from .walk import predicates, tests
+from .walk import predicates
 
 _CARRIED: Mapping[str, Mapping[str, Type]] = {
     "Timeout": {},

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from .. import tree
 from ..diagnostics import ERROR, WARNING
 from ..model import TransitionModel
+from ..walk import tests
 from .facts import Facts, FileFacts, context_refs, event_refs
 from .registry import Fault, rule
 from .spelling import did_you_mean
@@ -26,7 +27,7 @@ from .values import (
     spoken,
     why_no_order,
 )
-from .walk import assigns, file_bodies, predicates, tests
+from .walk import assigns, file_bodies, predicates
 
 _ORDER = frozenset({"<", "<=", ">", ">="})
 

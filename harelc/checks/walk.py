@@ -61,19 +61,6 @@ def assigns(transition: tree.Transition) -> Iterator[tree.Assign]:
         yield from branch.sets
 
 
-def tests(predicate: tree.Predicate) -> Iterator[tree.Compare | tree.GuardRef]:
-    """The comparisons and the named guards a predicate is composed of, in source order."""
-    waiting = [predicate]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, tree.Not):
-            waiting.append(node.term)
-        elif isinstance(node, (tree.And, tree.Or)):
-            waiting.extend(reversed(node.terms))
-        else:
-            yield node
-
-
 def has_states(body: tuple[tree.Statement, ...]) -> bool:
     """Whether a body has states of its own, written or used."""
     return any(isinstance(part, (tree.State, tree.Use)) for part in body)
