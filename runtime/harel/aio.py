@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -19,12 +18,10 @@ from .archive import Archive, as_archive
 from .errors import StoreConflict
 from .event import Event
 from .execution import Execution
-from .handlers import Handler, Resolver
 from .jobs import Exclusive, Invoke, Job, Pause, Request, StoreCall
 from .queue import WAIT_LIMIT
-from .runner import Guard, RunnerBase, in_action
+from .runner import RunnerBase, in_action
 from .stores.protocol import Store
-from .versions import Definitions
 
 T = TypeVar("T")
 
@@ -60,25 +57,9 @@ class AsyncExecutionQueue:
 
 
 class AsyncDurableRunner(RunnerBase):
-    """Runs machines under asyncio; parameters and errors are those of `DurableRunner`."""
+    """Runs machines under asyncio. Parameters as of `RunnerBase`."""
 
-    def __init__(
-        self,
-        store: Store,
-        definitions: Definitions,
-        *,
-        clock: Callable[[], float] = time.time,
-        resolver: Resolver | None = None,
-        trace: bool | None = None,
-        action_modules: Iterable[str] = (),
-        actions: Mapping[str, Handler] | None = None,
-        guards: Mapping[str, Guard] | None = None,
-        on_action_error: str = "fail",
-    ) -> None:
-        super().__init__(
-            store, definitions, clock=clock, resolver=resolver, trace=trace, action_modules=action_modules,
-            actions=actions, guards=guards, on_action_error=on_action_error,
-        )  # fmt: skip
+    def _prepare(self) -> None:
         self._queue = AsyncExecutionQueue()
 
     async def create(

@@ -45,6 +45,10 @@ class Exclusive:
     job: Job[Any]
 
 
+class OwnStep(RuntimeError):
+    """A handler asks for a step of the very execution whose step waits for the handler."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pause:
     """Wait some seconds."""

@@ -26,7 +26,7 @@ from .errors import (
 )
 from .event import Event
 from .execution import Execution, Status
-from .jobs import Exclusive, Job, StoreCall, load
+from .jobs import Exclusive, Job, OwnStep, StoreCall, load
 from .stores.protocol import Loaded, Message, Spawn, SpawnBatch, Timer
 from .values import copy_json
 
@@ -231,6 +231,26 @@ class Relay:
                 return
         if not wanted:
             yield StoreCall("ack_spawn", (batch.id,))
+        else:
+            yield from self._call_off(batch, wanted, outgoing)
+
+    def _call_off(self, batch: SpawnBatch, started: list[Spawn], outgoing: Outgoing) -> Job[None]:
+        """Cancel children whose parent stopped waiting while they were being started, for their `on enter` may take
+        long: its own `Cancel` found nobody.
+        """
+        try:
+            parent: Execution | None = yield StoreCall("load", (batch.parent_id,))
+        except ExecutionNotFound:
+            parent = None
+        for spawn in started:
+            if parent is None or not _has(parent, spawn):
+                message_id = f"{batch.id}:{spawn.key}"
+                yield from self._pass_on(
+                    Message(
+                        message_id, batch.parent_id, spawn.child_id, "Cancel", {"reason": None}, f"send:{message_id}"
+                    ),
+                    outgoing,
+                )
 
     def _start_child(
         self, parent: Execution, batch: SpawnBatch, spawn: Spawn, outgoing: Outgoing, acks: tuple[str, ...]
@@ -285,6 +305,8 @@ class Relay:
             yield StoreCall("ack_outbox", (message.id,))
         except DefinitionNotLoaded as error:
             log.warning("%s for %s waits: %s", message.kind, message.target, error)
+        except OwnStep:
+            log.info("%s for %s waits until the step that is under way there is over", message.kind, message.target)
 
     def _is_unborn(self, message: Message) -> Job[bool]:
         """Whether a message is for a child that its sender waits for and nobody has started yet."""
@@ -371,6 +393,12 @@ def _is_moot(execution: Execution, delivery: Delivery) -> bool:
     """Whether a message has no meaning any more: it is stale, or a domain event for a dead letter."""
     is_dead_letter = execution.status is Status.FAILED
     return engine.is_stale(execution, delivery) or (is_dead_letter and delivery.kind not in FROM_THE_TREE)
+
+
+def _has(parent: Execution, spawn: Spawn) -> bool:
+    """Whether a parent that has not ended still has the child, ended or not."""
+    child = parent.children.get(spawn.key)
+    return not parent.status.ended and child is not None and child.id == spawn.child_id
 
 
 def _awaits(parent: Execution, key: str, child_id: str) -> bool:

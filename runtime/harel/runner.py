@@ -11,6 +11,7 @@ import json
 import os
 import time
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -23,7 +24,7 @@ from .errors import ContextError, EventError, ResolveError
 from .event import Event
 from .execution import Execution
 from .handlers import Handler, Handlers, Resolver
-from .jobs import Exclusive, Invoke, Job, Pause, Request, StoreCall
+from .jobs import Exclusive, Invoke, Job, OwnStep, Pause, Request, StoreCall
 from .machines import Machines
 from .published import AllowedModules
 from .queue import ExecutionQueue
@@ -46,21 +47,37 @@ def seed_digest(context: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-class RunnerBase:
-    """What the sync and the async runner share: the machines, the handlers, and the jobs behind the public methods."""
+class RunnerBase(ABC):
+    """What the sync and the async runner share: the machines, the handlers, and the jobs behind the public methods.
+
+    Args:
+        store: where executions live.
+        definitions: the machines, as a mapping or an iterable; several versions of one machine may be there.
+        clock: epoch seconds; timers are armed and swept by it.
+        resolver: turns a dotted path into a function, instead of an import.
+        trace: write a trace row with each step; `None` reads `HAREL_TRACE`.
+        action_modules: modules whose functions a published machine may call, besides those of the machines given.
+        actions, guards: functions for handler and guard names; they come before those bound to a definition.
+        on_action_error: "fail" routes an action's exception as the machine says; "raise" gives it to the caller and
+            commits nothing.
+
+    Raises:
+        ResolveError: a handler that nothing binds.
+        DslError: one version of a machine twice with different content.
+    """
 
     def __init__(
         self,
         store: Store,
         definitions: Definitions,
         *,
-        clock: Callable[[], float],
-        resolver: Resolver | None,
-        trace: bool | None,
-        action_modules: Iterable[str],
-        actions: Mapping[str, Handler] | None,
-        guards: Mapping[str, Guard] | None,
-        on_action_error: str,
+        clock: Callable[[], float] = time.time,
+        resolver: Resolver | None = None,
+        trace: bool | None = None,
+        action_modules: Iterable[str] = (),
+        actions: Mapping[str, Handler] | None = None,
+        guards: Mapping[str, Guard] | None = None,
+        on_action_error: str = "fail",
     ) -> None:
         if on_action_error not in ("fail", "raise"):
             raise ValueError(f'on_action_error is {on_action_error!r}; it is "fail" or "raise"')
@@ -75,6 +92,11 @@ class RunnerBase:
         driver = Driver(Machines(self.registry, self._handlers, allowed, guards or {}), settings)
         self._relay = Relay(driver)
         self._control = Control(driver, self._relay)
+        self._prepare()
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """What one kind of runner sets up for itself."""
 
     def _create_job(
         self,
@@ -133,7 +155,7 @@ class RunnerBase:
         Meaning).
         """
         if (id(self), execution_id) in in_action.get():
-            raise RuntimeError(
+            raise OwnStep(
                 f"an action of execution {execution_id!r} cannot process an event of the same execution: "
                 "its own step is not over; use stm.send(kind, data) to send it one afterwards"
             )
@@ -147,41 +169,12 @@ def _trace_limit() -> int:
 
 
 class DurableRunner(RunnerBase):
-    """Runs machines in the calling thread; one runner serves many threads.
+    """Runs machines in the calling thread; one runner serves many threads. Parameters as of `RunnerBase`.
 
-    Args:
-        store: where executions live.
-        definitions: the machines, as a mapping or an iterable; several versions of one machine may be there.
-        clock: epoch seconds; timers are armed and swept by it.
-        resolver: turns a dotted path into a function, instead of an import.
-        trace: write a trace row with each step; `None` reads `HAREL_TRACE`.
-        action_modules: modules whose functions a published machine may call, besides those of the machines given.
-        actions, guards: functions for handler and guard names; they come before those bound to a definition.
-        on_action_error: "fail" routes an action's exception as the machine says; "raise" gives it to the caller and
-            commits nothing.
-
-    Raises:
-        ResolveError: a handler that nothing binds, or an `async def` one.
-        DslError: one version of a machine twice with different content.
+    An `async def` handler is refused (`ResolveError`).
     """
 
-    def __init__(
-        self,
-        store: Store,
-        definitions: Definitions,
-        *,
-        clock: Callable[[], float] = time.time,
-        resolver: Resolver | None = None,
-        trace: bool | None = None,
-        action_modules: Iterable[str] = (),
-        actions: Mapping[str, Handler] | None = None,
-        guards: Mapping[str, Guard] | None = None,
-        on_action_error: str = "fail",
-    ) -> None:
-        super().__init__(
-            store, definitions, clock=clock, resolver=resolver, trace=trace, action_modules=action_modules,
-            actions=actions, guards=guards, on_action_error=on_action_error,
-        )  # fmt: skip
+    def _prepare(self) -> None:
         self._handlers.check_sync(self.registry)
         self._queue = ExecutionQueue()
 

@@ -462,6 +462,31 @@ def test_ending_a_tree_reaches_its_children_without_the_machine(
     operator.purge(order.id)
 
 
+def test_an_action_may_end_its_own_child_whose_answer_waits_for_the_step_to_be_over(
+    store: DictStore, till: Till
+) -> None:
+    source = """
+    event Hurry {}
+    event Ok {}
+    machine order {
+      initial Paying
+      state Paying { invoke payment  on activity charge }
+      final Paid success {}
+      from Paying to Paid on Returned
+    }
+    machine payment { initial Ask  state Ask {}  final Fine success {}  from Ask to Fine on Ok }
+    """
+    machines = [definition_from_dsl(source, name, actions={"charge": till.charge}) for name in ("order", "payment")]
+    runner = DurableRunner(store, machines, clock=lambda: 0.0)
+    order = runner.create("order")
+    till.then = lambda stm: runner.process(f"{order.id}/Paying/1", Event("Ok"))
+
+    waits = runner.process(order.id, Event("Hurry"))
+    assert (waits.status, waits.active_path) == (Status.RUNNING, "Paying")
+    runner.fire_due_timers()
+    assert store.load(order.id).outcome == "success"
+
+
 class Stopped(BaseException):
     """The process is gone."""
 
