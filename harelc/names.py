@@ -16,7 +16,7 @@ from .scopes import Scope
 from .walk import guard_refs, predicates, statements
 
 Key = tuple[str, str, str]
-"""(kind, file, name) of a declaration that is used."""
+"""(kind or code, file, name) of a declaration that is used, or is not there."""
 
 
 class Names:
@@ -34,6 +34,7 @@ class Names:
         }
         self.used: set[Key] = set()
         self.findings: list[Finding] = []
+        self._hints: dict[Key, str] = {}
 
     def event(self, name: tree.Name, delivered: frozenset[str]) -> None:
         """A kind on a transition, or in `defer`."""
@@ -129,8 +130,11 @@ class Names:
         if not self.scopes[span.file].is_complete:
             return
         article = "an" if noun[0] in "aeiou" else "a"
-        hint = nearest(name, known, f"{article} {noun} with a similar name exists") or _DECLARE[code]
-        self.findings.append(Finding(code, span, f"no {noun} `{name}` is declared here", hint))
+        key = (code, span.file, name)
+        if key not in self._hints:  # one misspelt name may stand in thousands of places
+            similar = nearest(name, known, f"{article} {noun} with a similar name exists")
+            self._hints[key] = similar or _DECLARE[code]
+        self.findings.append(Finding(code, span, f"no {noun} `{name}` is declared here", self._hints[key]))
 
 
 _DECLARE = {
