@@ -84,8 +84,8 @@ class _Union:
     def __init__(self, difference: Difference) -> None:
         self._difference = difference
         self._old, self._new = difference.old, difference.new
-        olds = () if self._old is None else self._old.paths
-        news = () if self._new is None else self._new.paths
+        olds = {} if self._old is None else self._old.index
+        news = {} if self._new is None else self._new.index
         self._marks = {path: _mark(path in olds, path in news) for path in dict.fromkeys([*news, *olds])}
         self._changes: dict[str, list[Change]] = {}
         for change in difference.changes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import itemgetter
 
 from harel.definition import Definition
 from harel.execution import Execution, Status
@@ -72,24 +73,13 @@ def judge(difference: Difference) -> Judgement | None:
     if old is None:
         return None
     resting = [index for index in range(1, len(old.states)) if _may_rest(old, index)]
+    stand = _Judge(difference).stand
     return Judgement(
         bumped=new is not None and new.version > old.version,
         refused=new is not None and new.version == old.version and new.digest != old.digest,
-        standings=tuple(stand(difference, old.paths[index], region_of(old, index)) for index in resting),
+        standings=tuple(stand(old.paths[index], region_of(old, index)) for index in resting),
         everywhere=tuple(_described(change) for change in difference.changes if change.subject in _EVERYWHERE),
     )
-
-
-def stand(difference: Difference, path: str, region: str) -> Standing:
-    """The verdict on an execution at a path that the old machine may have."""
-    old, new = difference.old, difference.new
-    if old is None or new is None:
-        return Standing(path, region, Verdict.STRANDED, ("the machine is gone",))
-    stranded = tuple(_stranding(difference, old, new, path, region))
-    if stranded:
-        return Standing(path, region, Verdict.STRANDED, stranded)
-    changed = tuple(_differences(difference, old, new, path))
-    return Standing(path, region, Verdict.CHANGED if changed else Verdict.SAME, changed)
 
 
 def place_running(difference: Difference, executions: Iterable[Execution]) -> tuple[Running, ...]:
@@ -102,9 +92,10 @@ def place_running(difference: Difference, executions: Iterable[Execution]) -> tu
         version = (execution.definition_id, execution.definition_version)
         if version == (old.id, old.version) and execution.status in RUNNING:
             found.setdefault((execution.active_path, execution.region), []).append(execution.id)
-    order = {path: index for index, path in enumerate(old.paths)}
-    places = sorted(found, key=lambda place: (order.get(place[0], len(order)), *place))
-    return tuple(Running(stand(difference, *place), tuple(found[place])) for place in places)
+    last = len(old.states)
+    places = sorted(found, key=lambda place: (old.index.get(place[0], last), *place))
+    stand = _Judge(difference).stand
+    return tuple(Running(stand(*place), tuple(found[place])) for place in places)
 
 
 def region_of(definition: Definition, index: int) -> str:
@@ -126,25 +117,52 @@ def _may_rest(definition: Definition, index: int) -> bool:
     return bool(own) and all(transition.kinds for transition in own)
 
 
-# --- what strands it
+class _Judge:
+    """Gives the verdicts on one machine."""
 
+    def __init__(self, difference: Difference) -> None:
+        self._old, self._new, self._renames = difference.old, difference.new, difference.renames
+        self._changes: dict[str, list[tuple[int, Change]]] = {}
+        for number, change in enumerate(difference.changes):
+            if change.subject in _OF_STATES and change.aspect not in _AT_ENTRY:
+                self._changes.setdefault(change.name, []).append((number, change))
 
-def _stranding(difference: Difference, old: Definition, new: Definition, path: str, region: str) -> Iterator[str]:
-    if path not in new.index:
-        renames = [rename for rename in difference.renames if f"{path}.".startswith(f"{rename.old}.")]
-        names = [f"{rename.new}{path[len(rename.old) :]}" for rename in renames]
-        yield f"the state is gone; is it `{aspects.way(names[0])}` now?" if names else "the state is gone"
-        return
-    if path not in old.index:
-        return
-    after = new.index[path]
-    if region_of(new, after) != region:
-        yield f"the state is run by {_run_by(region_of(new, after))} now, not by {_run_by(region)}"
-    kind, other = old.states[old.index[path]].kind, new.states[after].kind
-    if kind != other:
-        yield f"the state is {_KINDS[other]} now, not {_KINDS[kind]}, and nobody enters it anew"
-    elif not _leads_on(new, after) and _leads_on(old, old.index[path]):
-        yield "nothing leads on from it any more"
+    def stand(self, path: str, region: str) -> Standing:
+        """The verdict on an execution of a region ("": the machine's own) at a path that the old machine may have."""
+        if self._old is None or self._new is None:
+            return Standing(path, region, Verdict.STRANDED, ("the machine is gone",))
+        stranded = tuple(self._stranding(self._old, self._new, path, region))
+        if stranded:
+            return Standing(path, region, Verdict.STRANDED, stranded)
+        changed = tuple(self._differences(self._old, self._new, path))
+        return Standing(path, region, Verdict.CHANGED if changed else Verdict.SAME, changed)
+
+    def _stranding(self, old: Definition, new: Definition, path: str, region: str) -> Iterator[str]:
+        if path not in new.index:
+            renames = [rename for rename in self._renames if f"{path}.".startswith(f"{rename.old}.")]
+            names = [aspects.way(f"{rename.new}{path[len(rename.old) :]}") for rename in renames]
+            yield f"the state is gone; is it `{names[0]}` now?" if names else "the state is gone"
+            return
+        after = new.index[path]
+        if region_of(new, after) != region:
+            yield f"the state is run by {_run_by(region_of(new, after))} now, not by {_run_by(region)}"
+        if path not in old.index:
+            return
+        kind, other = old.states[old.index[path]].kind, new.states[after].kind
+        if kind != other:
+            yield f"the state is {_KINDS[other]} now, not {_KINDS[kind]}, and nobody enters it anew"
+        elif not _leads_on(new, after) and _leads_on(old, old.index[path]):
+            yield "nothing leads on from it any more"
+
+    def _differences(self, old: Definition, new: Definition, path: str) -> Iterator[str]:
+        if path not in old.index:
+            return
+        at = {old.paths[level] for level in _levels(old, old.index[path])}
+        at |= {new.paths[level] for level in _levels(new, new.index[path])}
+        for _, change in sorted((found for name in at for found in self._changes.get(name, ())), key=itemgetter(0)):
+            around = "" if change.name == path else f" (of `{aspects.place(old, change.name)}` around it)"
+            yield f"{_described(change)}{around}"
+        yield from _regions(old, new, path)
 
 
 def _run_by(region: str) -> str:
@@ -170,24 +188,10 @@ def _levels(definition: Definition, index: int) -> Iterator[int]:
             return
 
 
-# --- what it would see
-
-
+_OF_STATES = frozenset({"state", "transition", "timer"})
 _EVERYWHERE = frozenset({"ttl", "context", "event", "guard", "binding"})
 _AT_ENTRY = frozenset({"on enter", "initial", "with", "order of regions"})
 """What counts only when a state is entered, which has happened."""
-
-
-def _differences(difference: Difference, old: Definition, new: Definition, path: str) -> Iterator[str]:
-    if path not in old.index:
-        return
-    at = {old.paths[level] for level in _levels(old, old.index[path])}
-    at |= {new.paths[level] for level in _levels(new, new.index[path])}
-    for change in difference.changes:
-        if change.name in at and change.subject in ("state", "transition", "timer") and change.aspect not in _AT_ENTRY:
-            inner = "" if change.name == path else f" (of `{aspects.place(old, change.name)}` around it)"
-            yield f"{_described(change)}{inner}"
-    yield from _regions(old, new, path)
 
 
 def _regions(old: Definition, new: Definition, path: str) -> Iterator[str]:
