@@ -7,12 +7,11 @@ where nothing is stale reads and hashes files only: the compiler is imported whe
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from harel.issue import Issue, Note
 
 from .cache import Entry, Key, Made, file_hash, fingerprint, load, save, text_hash
 from .outputs import diagram_file, origin, page_file, printable, read_output, write_atomically
@@ -20,6 +19,8 @@ from .pool import each
 from .project import Job, Plan, from_here, relative, shown
 
 if TYPE_CHECKING:
+    from harel.issue import Issue
+
     from .translate import Module, Translation
 
 
@@ -31,6 +32,7 @@ class Change:
     reason: str
     old: str | None
     new: str | None
+
     @property
     def is_module(self) -> bool:
         return self.path.suffix == ".py"
@@ -48,8 +50,7 @@ class Prepared:
         broken: how many sources have errors.
         home: the folder that holds the cache, and `entries` what it is to keep; `None`: what it has.
         folders: where sources, and what they import, were read.
-        outputs: every file that the build makes, changed or not.
-        inputs: every source that it reads, imported ones too.
+        results: what each source without errors comes to, changed or not.
     """
 
     machines: int
@@ -60,8 +61,17 @@ class Prepared:
     home: Path
     entries: Mapping[Key, Entry] | None
     folders: frozenset[Path]
-    outputs: tuple[Path, ...]
-    inputs: frozenset[Path]
+    results: Mapping[Job, Entry]
+
+    @property
+    def outputs(self) -> tuple[Path, ...]:
+        """Every file that the build makes, changed or not."""
+        return tuple(job.output / made.file for job, entry in self.results.items() for made in entry.made)
+
+    @property
+    def inputs(self) -> frozenset[Path]:
+        """Every source that it reads, imported ones too."""
+        return frozenset(job.root / name for job, entry in self.results.items() for name in entry.inputs)
 
     @property
     def has_errors(self) -> bool:
@@ -89,9 +99,11 @@ def prepare(plan: Plan, *, force: bool, processes: int | None, progress: Progres
         OSError: an output cannot be read.
     """
     home = _home(plan)
+    keys = _keys(plan.jobs, home)
     cached = load(home)
     compiler = fingerprint()
-    surveys = [_survey(job, cached.get(_key(job, home)), compiler, force) for job in plan.jobs]
+    hash_of = cache(file_hash)
+    surveys = [_survey(job, cached.get(keys[job]), compiler, hash_of, force) for job in plan.jobs]
     stale = [survey for survey in surveys if survey.is_stale]
     compiled = _compile([survey.job for survey in stale], processes, progress)
 
@@ -108,7 +120,7 @@ def prepare(plan: Plan, *, force: bool, processes: int | None, progress: Progres
     wanted = [change for each in stale if each.job in entries for change in _changes(each, compiled[each.job])]
     in_the_way = tuple(change.path for change in wanted if change.old is not None and origin(change.old) is None)
     changes = [change for change in wanted if change.path not in in_the_way]
-    kept = _kept(plan, home, cached, entries)
+    kept = _kept(home, cached, {keys[job]: entry for job, entry in entries.items()})
     return Prepared(
         machines=sum(made.file.endswith(".py") for entry in entries.values() for made in entry.made),
         changes=(*changes, *_orphans(plan, home, cached, entries)),
@@ -118,8 +130,7 @@ def prepare(plan: Plan, *, force: bool, processes: int | None, progress: Progres
         home=home,
         entries=None if kept == cached else kept,
         folders=_folders(plan, entries, compiled),
-        outputs=tuple(job.output / made.file for job, entry in entries.items() for made in entry.made),
-        inputs=frozenset(job.root / name for job, entry in entries.items() for name in entry.inputs),
+        results=entries,
     )
 
 
@@ -127,16 +138,17 @@ def _place(issue: Issue) -> tuple[str, int, int, str, str]:
     return issue.file, issue.line, issue.column, issue.code, issue.message
 
 
-def _kept(plan: Plan, home: Path, cached: Mapping[Key, Entry], entries: Mapping[Job, Entry]) -> dict[Key, Entry]:
+def _kept(home: Path, cached: Mapping[Key, Entry], fresh: Mapping[Key, Entry]) -> dict[Key, Entry]:
     """The new entries, and the old ones of sources with errors and of sources that this build was not asked about."""
-    fresh = {_key(job, home): entry for job, entry in entries.items()}
-    return {key: entry for key, entry in cached.items() if (home / key[0]).exists()} | fresh
+    others = {key: entry for key, entry in cached.items() if key not in fresh and (home / key[0]).exists()}
+    return others | dict(fresh)
 
 
 def _folders(plan: Plan, entries: Mapping[Job, Entry], compiled: Mapping[Job, Translation]) -> frozenset[Path]:
-    read = {(job.root / name).parent for job, entry in entries.items() for name in entry.inputs}
-    read |= {(job.root / name).parent for job, result in compiled.items() for name, _ in result.inputs}
-    return frozenset({*plan.folders, *read, *(job.source.parent for job in plan.jobs)})
+    read = {(job.root, os.path.dirname(name)) for job, entry in entries.items() for name in entry.inputs}
+    read |= {(job.root, os.path.dirname(name)) for job, result in compiled.items() for name, _ in result.inputs}
+    sources = {os.path.dirname(job.source) for job in plan.jobs}
+    return frozenset({*plan.folders, *(root / folder for root, folder in read), *map(Path, sources)})
 
 
 def _compile(jobs: Sequence[Job], processes: int | None, progress: Progress) -> dict[Job, Translation]:
@@ -168,34 +180,43 @@ def _home(plan: Plan) -> Path:
     return plan.project.root if plan.project.marked else plan.jobs[0].output
 
 
-def _key(job: Job, home: Path) -> Key:
-    return relative(job.source, home), relative(job.output, home)
+def _keys(jobs: Sequence[Job], home: Path) -> dict[Job, Key]:
+    below = cache(lambda folder: relative(Path(folder), home))
+    keys: dict[Job, Key] = {}
+    for job in jobs:
+        folder, name = os.path.split(job.source)
+        before = below(folder)
+        keys[job] = (name if before == "." else f"{before}/{name}", below(str(job.output)))
+    return keys
 
 
 # --- what is stale
 
+Hash = Callable[[str], str | None]
+"""`file_hash`, once for each file."""
 
-def _survey(job: Job, entry: Entry | None, compiler: str, force: bool) -> _Survey:
+
+def _survey(job: Job, entry: Entry | None, compiler: str, hash_of: Hash, force: bool) -> _Survey:
     if force or entry is None:
         return _Survey(job, entry, None, True)
-    reason = _reason(job, entry, compiler)
+    reason = _reason(job, entry, compiler, hash_of)
     return _Survey(job, entry, reason, reason is not None)
 
 
-def _reason(job: Job, entry: Entry, compiler: str) -> str | None:
+def _reason(job: Job, entry: Entry, compiler: str, hash_of: Hash) -> str | None:
     """Why a job must be compiled again, or `None`."""
     if entry.compiler != compiler:
         return "made by another harelc"
     if entry.name != job.name:
         return f"made from {entry.name}"
-    changed = [name for name, known in entry.inputs.items() if file_hash(job.root / name) != known]
+    changed = [name for name, known in entry.inputs.items() if hash_of(os.path.join(job.root, name)) != known]
     if changed:
         return f"{', '.join(changed)} changed"
     if entry.made and job.diagrams != any(made.file.endswith(".mmd") for made in entry.made):
         return "diagrams were switched"
     if entry.made and job.docs != any(made.file.endswith(".md") for made in entry.made):
         return "pages were switched"
-    if any(file_hash(job.output / made.file) != made.hash for made in entry.made):
+    if any(hash_of(os.path.join(job.output, made.file)) != made.hash for made in entry.made):
         return "edited by hand"
     return None
 
@@ -230,6 +251,8 @@ def _clashes(entries: Mapping[Job, Entry]) -> Iterator[tuple[Job, Issue]]:
                 continue
             earlier, other = first.setdefault((job.output, made.file.casefold()), (job, made))
             if other is not made:
+                from harel.issue import Issue, Note  # slow to import, and seldom wanted
+
                 note = Note(shown(earlier.source), other.line, other.column, f"`{other.machine}` makes it too")
                 yield job, Issue(
                     *(shown(job.source), made.line, made.column, made.line, made.column + len(made.machine)),
@@ -259,30 +282,39 @@ def _orphans(plan: Plan, home: Path, cached: Mapping[Key, Entry], entries: Mappi
 
     What belongs to a source with errors, or to one that this build was not asked about, stays.
     """
+    wanted: dict[Path, set[str]] = {job.output: set() for job in plan.jobs}
+    for job, entry in entries.items():
+        wanted[job.output].update(made.file for made in entry.made)
+    strays = [path for output in sorted(wanted) for path in _strays(output, wanted[output])]
+    if not strays:
+        return
     known = {
-        (home / output / made.file): home / source for (source, output), entry in cached.items() for made in entry.made
+        (output, made.file): home / source for (source, output), entry in cached.items() for made in entry.made
     }
     jobs = {(job.source, job.output): job for job in plan.jobs}
-    wanted = {job.output / made.file for job, entry in entries.items() for made in entry.made}
-    for output in sorted({job.output for job in plan.jobs}):
-        names = {printable(job.name): job.source for job in plan.jobs if job.output == output}
-        for path in _generated_in(output):
-            text = read_output(path) if path not in wanted else None
-            name = origin(text) if text is not None else None
-            if name is None:
-                continue
-            source = known.get(path) or names.get(name) or (plan.project.root / name if plan.project.marked else None)
-            if source is None:
-                continue
-            source = Path(os.path.normpath(source))
-            job = jobs.get((source, output))
-            if job in entries:
-                yield Change(path, f"{name} no longer makes it", text, None)
-            elif job is None and not source.exists() and any(source.is_relative_to(f) for f in plan.folders):
-                yield Change(path, f"{name} is gone", text, None)
+    names = {(job.output, printable(job.name)): job.source for job in plan.jobs}
+    for path in strays:
+        text = read_output(path)
+        name = origin(text) if text is not None else None
+        if name is None:
+            continue
+        output = path.parent
+        source = known.get((relative(output, home), path.name)) or names.get((output, name))
+        if source is None and plan.project.marked:
+            source = plan.project.root / name
+        if source is None:
+            continue
+        source = Path(os.path.normpath(source))
+        maker = jobs.get((source, output))
+        if maker in entries:
+            yield Change(path, f"{name} no longer makes it", text, None)
+        elif maker is None and not source.exists() and any(source.is_relative_to(f) for f in plan.folders):
+            yield Change(path, f"{name} is gone", text, None)
 
 
-def _generated_in(folder: Path) -> list[Path]:
+def _strays(folder: Path, wanted: Set[str]) -> list[Path]:
+    """The files in an output folder that may have been generated, but for those that are wanted there."""
     if not folder.is_dir():
         return []
-    return sorted(path for path in folder.iterdir() if path.suffix in (".py", ".mmd", ".md") and path.is_file())
+    others = sorted(name for name in os.listdir(folder) if name not in wanted and name.endswith((".py", ".mmd", ".md")))
+    return [folder / name for name in others if os.path.isfile(folder / name)]

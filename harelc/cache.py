@@ -8,24 +8,24 @@ with the disk before it is believed, and what cannot be read counts as absent.
 from __future__ import annotations
 
 import json
+import os
 from codecs import BOM_UTF8
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from harel.issue import Issue, Note
-
-from .outputs import write_atomically
+if TYPE_CHECKING:
+    from harel.issue import Issue
 
 FOLDER = ".harelc-cache"
 _FORMAT = 1
+_AT_ONCE = 1 << 16
+"""How many bytes of a file are read at once: most files are smaller."""
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(NamedTuple):
     """A file that was made: its name in the output folder, the machine, where that is declared, and the text's hash."""
 
     file: str
@@ -35,8 +35,7 @@ class Made:
     hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What one source came to.
 
     Attributes:
@@ -63,44 +62,70 @@ def text_hash(text: str) -> str:
     return _hash(text.encode("utf-8", "surrogatepass"))
 
 
-def file_hash(path: Path) -> str | None:
+def file_hash(path: str) -> str | None:
     """`text_hash` of a file's text; a byte order mark does not count. `None` where it cannot be read."""
     try:
-        return _hash(path.read_bytes().removeprefix(BOM_UTF8))
-    except OSError:
+        return _hash(_content(path).removeprefix(BOM_UTF8))
+    except (OSError, ValueError):
         return None
 
 
+def _content(path: str) -> bytes:
+    """The bytes of a file, by system calls only: a build without changes does little else."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        parts = []
+        while data := os.read(file, _AT_ONCE):
+            parts.append(data)
+        return b"".join(parts)
+    finally:
+        os.close(file)
+
+
 def _hash(data: bytes) -> str:
-    return sha256(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")).hexdigest()
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return sha256(data).hexdigest()
 
 
 def fingerprint() -> str:
     """A hash of all that decides what a source becomes: this package's code and grammar, the templates,
     the tables' format, black."""
-    package = Path(__file__).parent
-    beside = package.parent / "templates"
-    folders = [package, *([beside] if not (package / "templates").is_dir() and beside.is_dir() else [])]
+    package = os.path.dirname(__file__)
+    beside = os.path.join(os.path.dirname(package), "templates")
+    folders = [package]
+    if os.path.isdir(beside) and not os.path.isdir(os.path.join(package, "templates")):
+        folders.append(beside)
     total = sha256(f"{_stated('harel', 'definition.py')} {_stated('black', '../_black_version.py')}".encode())
     for folder in folders:
-        for file in sorted(folder.rglob("*")):
-            if file.is_file() and file.suffix != ".pyc":
-                total.update(f"\n{file.relative_to(folder).as_posix()} ".encode())
-                total.update(sha256(file.read_bytes()).digest())
+        for name, path in sorted(_files(folder)):
+            total.update(f"\n{name} ".encode())
+            total.update(sha256(_content(path)).digest())
     return total.hexdigest()[:32]
+
+
+def _files(folder: str, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """The files below a folder but for bytecode: the name from there, with `/`, and the path."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from _files(entry.path, f"{prefix}{entry.name}/")
+            elif entry.is_file():
+                yield prefix + entry.name, entry.path
 
 
 def _stated(package: str, file: str) -> str:
     """A hash of the file in which a package states its format or version: reading it is cheaper than importing it."""
     spec = find_spec(package)
-    folder = Path(spec.origin).parent if spec is not None and spec.origin is not None else Path()
-    return file_hash(folder / file) or "unknown"
+    folder = os.path.dirname(spec.origin) if spec is not None and spec.origin is not None else ""
+    return file_hash(os.path.join(folder, file)) or "unknown"
 
 
 def load(folder: Path) -> dict[Key, Entry]:
     """The entries kept in a folder; empty where there are none that can be read."""
     try:
-        document = json.loads((folder / FOLDER / "build.json").read_text(encoding="utf-8"))
+        document = json.loads((folder / FOLDER / "build.json").read_bytes())
         if document["format"] != _FORMAT:
             return {}
         return {(str(each["source"]), str(each["output"])): _read_entry(each) for each in document["entries"]}
@@ -115,6 +140,8 @@ def save(folder: Path, entries: Mapping[Key, Entry]) -> None:
         for (source, output), entry in sorted(entries.items())
     ]
     document = {"format": _FORMAT, "entries": rows}
+    from .outputs import write_atomically
+
     place = folder / FOLDER
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -149,6 +176,8 @@ def _issue_data(issue: Issue) -> list[Any]:
 
 
 def _read_issue(data: Any) -> Issue:
+    from harel.issue import Issue, Note
+
     file, line, column, end_line, end_column, code, severity, message, hint, notes = data
     return Issue(
         *(str(file), int(line), int(column), int(end_line), int(end_column), str(code), str(severity), str(message)),

@@ -9,10 +9,11 @@ compiled or written here.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .console import Refusal
 from .settings import FILE, Settings, Target, read_settings
@@ -32,16 +33,17 @@ class Project:
     settings: Settings
 
     def name_of(self, source: Path) -> str:
-        """The name by which generated files know a source; `/` on every platform."""
+        """The name by which generated files know a source, or a folder of sources; `/` on every platform."""
         return relative(source, self.root) if self.marked else source.name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Job:
     """One source to build: where it is, its name in what is made of it, the folder for that, and whether diagrams
     and pages are made.
 
-    `real` is the source with links resolved; it lies below `root`, which imports may not leave.
+    `real` is the source with links resolved; it lies below `root`, which imports may not leave. A job is equal to
+    itself only, since a build looks up thousands of them.
     """
 
     source: Path
@@ -115,21 +117,48 @@ def plan(paths: Sequence[Path], output: Path | None) -> Plan:
         targets = tuple(replace(target, output=output) for target in targets)
     if not targets:
         raise Refusal(f"nothing says what to build: give a path, or set `sources` under [tool.harelc] in {FILE}")
-    jobs: dict[tuple[Path, Path], Job] = {}
+    jobs: dict[tuple[str, str], Job] = {}
+    neighbours = cache(partial(_neighbourhood, project))
     for target in targets:
         if target.output and target.output.exists() and not target.output.is_dir():
             raise Refusal(f"{shown(target.output)}: modules go to a folder, and this is none")
-        for source, real in find_sources(target.sources).items():
-            folder = Path(os.path.abspath(target.output)) if target.output else source.parent
-            named = project if source.is_relative_to(project.root) else find_project(source)
-            around = named if real.is_relative_to(os.path.realpath(named.root)) else find_project(real)
-            job = Job(source, real, named.name_of(source), around.root, folder, target.diagrams, target.docs)
-            jobs.setdefault((source, folder), job)
+        output = Path(os.path.abspath(target.output)) if target.output else None
+        for source, real in _found(target.sources).items():
+            folder, name = os.path.split(source)
+            around = neighbours(folder, os.path.dirname(real))
+            place = Path(source)
+            job = Job(
+                source=place,
+                real=place if real == source else Path(real),
+                name=around.prefix + name,
+                root=around.root,
+                output=output or around.folder,
+                diagrams=target.diagrams,
+                docs=target.docs,
+            )
+            jobs.setdefault((source, str(job.output)), job)
     if not jobs:
         searched = ", ".join(shown(source) for target in targets for source in target.sources)
         raise Refusal(f"there is no {SUFFIX} file in {searched}")
     folders = tuple(Path(os.path.abspath(s)) for target in targets for s in target.sources if s.is_dir())
     return Plan(project, tuple(jobs.values()), folders)
+
+
+class _Neighbourhood(NamedTuple):
+    """What the sources of one folder share: the folder, the root of their project, what their names begin with."""
+
+    folder: Path
+    root: Path
+    prefix: str
+
+
+def _neighbourhood(project: Project, folder: str, real: str) -> _Neighbourhood:
+    """Of the sources in a folder that lie in the folder `real` once links are resolved."""
+    here, there = Path(folder), Path(real)
+    named = project if here.is_relative_to(project.root) else find_project(here)
+    around = named if there.is_relative_to(os.path.realpath(named.root)) else find_project(there)
+    below = named.name_of(here) if named.marked else "."
+    return _Neighbourhood(here, around.root, "" if below == "." else f"{below}/")
 
 
 def _target(path: Path, output: Path | None, settings: Settings) -> Target:
@@ -151,14 +180,28 @@ def find_sources(paths: Sequence[Path]) -> dict[Path, Path]:
     Raises:
         Refusal: a path does not exist, or is neither file nor folder.
     """
-    found: dict[str, Path] = {}
+    return {Path(source): Path(real) for source, real in _found(paths).items()}
+
+
+def _found(paths: Iterable[Path]) -> dict[str, str]:
+    """`find_sources` in plain strings, of which there may be thousands."""
+    found: dict[str, str] = {}
     for path in paths:
-        place = Path(os.path.abspath(path))
-        for source in sorted(_walk(place, set())) if place.is_dir() else [place]:
-            if not source.is_file():
-                raise Refusal(_absent(source))
-            found.setdefault(os.path.realpath(source), source)
-    return {source: Path(real) for real, source in found.items()}
+        place = os.path.abspath(path)
+        listed: list[tuple[str, str | None]] = [(place, None)]
+        if os.path.isdir(place):
+            listed = sorted(_walk(place, os.path.realpath(place), set()), key=_steps)
+        for source, real in listed:
+            if real is None:
+                if not os.path.isfile(source):
+                    raise Refusal(_absent(Path(source)))
+                real = os.path.realpath(source)
+            found.setdefault(real, source)
+    return {source: real for real, source in found.items()}
+
+
+def _steps(listed: tuple[str, str | None]) -> list[str]:
+    return os.path.normcase(listed[0]).split(os.sep)
 
 
 def _absent(path: Path) -> str:
@@ -171,8 +214,9 @@ def _absent(path: Path) -> str:
     return f"{shown(path)}: it is neither a file nor a folder"
 
 
-def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
-    status = folder.stat()
+def _walk(folder: str, real: str, seen: set[tuple[int, int]]) -> Iterator[tuple[str, str | None]]:
+    """The sources below a folder, each with links resolved; with `None` where it is a link itself."""
+    status = os.stat(folder)
     if (status.st_dev, status.st_ino) in seen:
         return
     seen.add((status.st_dev, status.st_ino))
@@ -181,10 +225,14 @@ def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
             if entry.name.startswith("."):
                 continue
             if _is_dir(entry):
-                if not (Path(entry.path) / "pyvenv.cfg").exists():
-                    yield from _walk(Path(entry.path), seen)
-            elif entry.name.endswith(SUFFIX) and (entry.is_symlink() or entry.is_file()):
-                yield Path(entry.path)
+                if not os.path.exists(os.path.join(entry.path, "pyvenv.cfg")):
+                    inner = os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)
+                    yield from _walk(entry.path, inner, seen)
+            elif entry.name.endswith(SUFFIX):
+                if entry.is_symlink():
+                    yield entry.path, None
+                elif entry.is_file():
+                    yield entry.path, os.path.join(real, entry.name)
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:
