@@ -140,6 +140,34 @@ def an_event_for_a_child_that_is_not_started_yet() -> None:
     assert store.pending_outbox() == []
 
 
+def a_child_that_is_started_while_its_tree_is_ended() -> None:
+    """It is cancelled by the process that started it: nobody else knows that it is there."""
+
+    def end(runner: DurableRunner) -> None:
+        runner.terminate("o-1")
+        runner.fire_due_timers()
+
+    store = meet("create", "o-1/Checks.Money/1", end, start)
+
+    assert store.load("o-1/Checks.Goods/1").status is Status.CANCELLED
+    assert store.load("o-1/Checks.Money/1").status is Status.CANCELLED
+    assert (store.pending_spawns(), store.pending_outbox()) == ([], [])
+
+
+def a_child_that_is_started_while_its_tree_is_purged() -> None:
+    """It does not go on alone."""
+
+    def purge(runner: DurableRunner) -> None:
+        runner.terminate("o-1")
+        runner.purge("o-1")
+
+    store = half_made("load", "o-1")
+    sweep(runner_on(Between(store, "create", "o-1/Checks.Money/1", lambda: purge(runner_on(store)))))
+
+    assert store.ids_with_prefix("") == ["o-1/Checks.Money/1"]
+    assert store.load("o-1/Checks.Money/1").status is Status.CANCELLED
+
+
 def children_that_nobody_waits_for_any_more() -> None:
     """The tree is ended before its children were started: they never are."""
     store = half_made("load", "o-1")
@@ -169,6 +197,8 @@ RACES = (
     two_start_the_same_children,
     two_deliver_the_same_event,
     an_event_for_a_child_that_is_not_started_yet,
+    a_child_that_is_started_while_its_tree_is_ended,
+    a_child_that_is_started_while_its_tree_is_purged,
     children_that_nobody_waits_for_any_more,
     a_parent_that_is_purged_meanwhile,
 )
