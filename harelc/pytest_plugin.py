@@ -35,6 +35,7 @@ def harelc_golden(request: pytest.FixtureRequest) -> Golden:
             path.write_text(text, encoding="utf-8", newline="\n")
             return
 
-        assert pinned == text, f"{path.name} is another than what is pinned; --harelc-update accepts it"
+        assert pinned is not None, f"{path} does not exist; --harelc-update writes it"
+        assert pinned == text, f"{path} has another text; --harelc-update accepts the new one"
 
     return golden
