@@ -188,7 +188,7 @@ def _unused(
     file = source.file
     if _is_broken(source) or not any(isinstance(item, tree.Machine) for item in file.items):
         return
-    misspelt = [name for what, name in _not_found(source) if what == kind]
+    misspelt = {name for what, name in _not_found(source) if what == kind}
     for item in file.items:
         if not isinstance(item, of) or (kind, file.name, item.name.text) in source.unit.used:
             continue
