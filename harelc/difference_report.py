@@ -16,7 +16,8 @@ from .difference import Change, Difference, Kind
 from .in_flight import Judgement, Running, Verdict
 from .outputs import printable
 
-_MOST_IDS = 20
+_MOST_NAMES = 20
+"""How many states or executions one line names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,17 +142,21 @@ def _judgement(
     same = [standing for standing in standings if standing.verdict is Verdict.SAME]
     if same:
         number = "" if running is None else f"  {sum(counts.get((s.path, s.region), 0) for s in same)} running"
-        yield "", f"      same      {', '.join(aspects.way(standing.path) for standing in same)}{number}"
+        yield "", f"      same      {_some([aspects.way(standing.path) for standing in same])}{number}"
     ids = _stranded_ids(running or ())
     if ids:
-        more = f", and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else ""
-        yield _RED, f"    stranded executions: {', '.join(ids[:_MOST_IDS])}{more}"
+        yield _RED, f"    stranded executions: {_some(ids)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"{', '.join(names[:_MOST_NAMES])}{more}"
 
 
 def _rule(difference: Difference, judgement: Judgement) -> str:
     old, new = difference.old, difference.new
     if old is None or new is None:
-        return "the machine is gone: its executions wait until it is published or loaded again"
+        return "the machine is gone: what runs waits until the old one is published or loaded again"
     if judgement.bumped:
         bump = f"version {old.version} was bumped to {new.version}"
         return f"{bump}: nothing is stranded, what runs stays on {old.version}"

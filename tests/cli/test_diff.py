@@ -295,9 +295,7 @@ def test_a_store_that_cannot_be_read_is_wrong_use(order: Path, harelc: Command, 
         (["empty", "machines"], "there is no .stm file in empty"),
     ],
 )
-def test_wrong_use_ends_with_2(
-    order: Path, harelc: Command, project: Path, arguments: list[str], message: str
-) -> None:
+def test_wrong_use_ends_with_2(order: Path, harelc: Command, project: Path, arguments: list[str], message: str) -> None:
     (project / "empty").mkdir()
     refused = harelc("diff", *arguments)
 

@@ -68,7 +68,7 @@ def test_a_timer_says_what_comes_of_it_and_an_event_who_waits_for_it() -> None:
     ]
 
 
-EVIL = 'a | b `c` ``d`` \\\\ \\\\| <script> --> ``` # x \\n## y \\u001b[2J \\u202e $z$ ![i](j)'
+EVIL = "a | b `c` ``d`` \\\\ \\\\| <script> --> ``` # x \\n## y \\u001b[2J \\u202e $z$ ![i](j)"
 
 
 def test_no_text_of_a_source_breaks_a_table_or_the_page() -> None:
