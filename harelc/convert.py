@@ -21,6 +21,7 @@ _REFERENCE = re.compile(r"(?:(event|context)\s*\.\s*)?(.+)", re.DOTALL)
 _PATH_PART = re.compile(r'"(?:[^"\\\n]|\\.)*"|\w+')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
+_WORDS_ELSEWHERE = {"True": "true", "False": "false", "None": "null", "nil": "null", "undefined": "null"}
 _MAX_DIGITS = 1_000
 _MAX_NOTS = 200
 
@@ -173,6 +174,8 @@ class Conversion:
         if isinstance(operand, tree.Ref) and not operand.scope and operand.name.text not in self._parameters:
             name = operand.name.text
             hint = f'write `event.{name}` or `context.{name}`; text stands in quotes: `"{name}"`'
+            if name in _WORDS_ELSEWHERE:
+                hint = f"did you mean `{_WORDS_ELSEWHERE[name]}`?"
             self._wrong(operand.span, f"expected a value, found the bare name `{name}`", hint)
         return operand
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from .parsing import END, Mismatch
-from .tokens import Token, token_at
+from .slips import STATEMENT, advice
+from .tokens import token_at
 
 STATEMENTS = frozenset(
     (
@@ -81,10 +82,14 @@ def found_at(text: str, position: int) -> str:
     return f"`{token.text}`" if len(token.text) <= 40 else f"`{token.text[:39]}…`"
 
 
-def hint(mismatch: Mismatch, token: Token | None) -> str | None:
+def hint(mismatch: Mismatch, text: str) -> str | None:
     """What the user may have meant, where something is near."""
+    token = token_at(text, mismatch.position)
     if token is None:
         return None
+    known = slip(mismatch, text, token.start)
+    if known is not None:
+        return known
     if expects_declaration(mismatch) and token.text in (*STATEMENTS, "}"):
         return "statements stand inside a machine: is there a `}` too many above?"
     if token.text in DECLARATIONS and expects_statement(mismatch):
@@ -94,12 +99,18 @@ def hint(mismatch: Mismatch, token: Token | None) -> str | None:
         candidates += [word for name in mismatch.tokens for word in _TOKEN_WORDS.get(name, ())]
         near = get_close_matches(token.text, candidates, n=1)
         return f"did you mean `{near[0]}`?" if near and near[0] != token.text else None
-    needs, advice = _SIGN_HINTS.get(token.text, ("-", ""))
+    needs, remedy = _SIGN_HINTS.get(token.text, ("-", ""))
     if not needs or needs in mismatch.tokens or needs in mismatch.words:
-        return advice
+        return remedy
     if token.text in ("==", "!=", "<", "<=", ">", ">=") and {",", ")"}.issubset(mismatch.words):
         return "a predicate as an argument stands in parentheses"
     return None
+
+
+def slip(mismatch: Mismatch, text: str, position: int) -> str | None:
+    """What to write instead where the text is another notation's."""
+    fitting = frozenset((*mismatch.words, *mismatch.tokens, *([STATEMENT] if expects_statement(mismatch) else ())))
+    return advice(text, position, fitting)
 
 
 def _alternatives(mismatch: Mismatch) -> Iterator[str]:

@@ -14,6 +14,9 @@ from .outline import Declaration
 from .parsing import Mismatch, Node, parse_items
 from .tokens import token_at
 
+_GOES_ON = frozenset(("where", "set", ",", "CompareOp"))
+"""What fits inside a transition only."""
+
 _ROUNDS = 20
 """Mistakes reported in one declaration at most."""
 
@@ -98,13 +101,14 @@ def _judge(text: str, declaration: Declaration, own: str, mismatch: Mismatch) ->
         end, next_line, missing = cut
         message = expected.message(missing, "the end of the line")
         return Mistake(base + end, base + end, message), _skip_before(own, end, next_line)
-    skip = _statement(own, token.start, expected.expects_statement(mismatch)) if _has_statements(own) else None
+    is_due = expected.expects_statement(mismatch) and not _goes_on(own, token.start, mismatch)
+    skip = _statement(own, token.start, is_due) if _has_statements(own) else None
     if token.text == '"':
         end = own.find("\n", token.start)
         end = len(own) if end < 0 else end
         return Mistake(base + token.start, base + end, "this string is never closed"), skip
     message = expected.message(mismatch, expected.found_at(own, token.start))
-    advice = expected.hint(mismatch, token)
+    advice = expected.hint(mismatch, own)
     return Mistake(base + token.start, base + token.end, message, advice), skip
 
 
@@ -112,10 +116,9 @@ def _early_end(text: str, declaration: Declaration, mismatch: Mismatch) -> Mista
     message = expected.message(mismatch, expected.found_at(text, declaration.end))
     unclosed = declaration.unclosed[-1] if declaration.unclosed else None
     token = token_at(text, declaration.end)
-    if token is not None:
-        return Mistake(token.start, token.end, message, unclosed=unclosed)
     end = len(text.rstrip())
-    return Mistake(end, end, message, unclosed=unclosed)
+    start, end = (token.start, token.end) if token is not None else (end, end)
+    return Mistake(start, end, message, expected.slip(mismatch, text, declaration.end), unclosed)
 
 
 def _incomplete_line(own: str, position: int) -> tuple[int, int, Mismatch] | None:
@@ -133,6 +136,15 @@ def _incomplete_line(own: str, position: int) -> tuple[int, int, Mismatch] | Non
         if mismatch.position >= len(before) and not expected.expects_statement(mismatch):
             return len(before), line, mismatch
     return None
+
+
+def _goes_on(own: str, position: int, mismatch: Mismatch) -> bool:
+    """Whether a mistake belongs to the transition before it in its line, so that what was read of it is not its whole.
+
+    Without its guard it would shadow others, and a field would be taken for a named guard.
+    """
+    same_line = "\n" not in own[len(own[:position].rstrip()) : position]
+    return same_line and not _GOES_ON.isdisjoint((*mismatch.words, *mismatch.tokens))
 
 
 def _has_statements(own: str) -> bool:
