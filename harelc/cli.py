@@ -5,6 +5,7 @@ What a command needs is imported when it runs, so that `--help` and a build with
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -210,12 +211,21 @@ app.add_command(formatting.fmt)
 app.add_command(comparing.diff)
 
 
+_COMPLETION = "_HARELC_COMPLETE"
+"""What a shell sets to ask for words to complete, as click has it."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with the given arguments, or the program's; the exit status."""
     return console.run(lambda: _call(arguments))
 
 
 def _call(arguments: Sequence[str] | None) -> int:
+    instruction = os.environ.get(_COMPLETION)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(app, {}, "harelc", _COMPLETION, instruction)
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         with app.make_context("harelc", given) as context:
