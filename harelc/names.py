@@ -145,9 +145,10 @@ _DECLARE = {
 
 
 def nearest(name: str, known: Iterable[str], words: str) -> str | None:
-    """A hint with the known name that is most like another, if one is like it at all."""
-    near = get_close_matches(name, list(known), 1)
-    return f"{words}: `{near[0]}`" if near else None
+    """A hint with the known name that is most like another, if one is like it at all; case makes no difference."""
+    folded = {one.casefold(): one for one in reversed(list(known))}
+    near = get_close_matches(name.casefold(), folded, 1)
+    return f"{words}: `{folded[near[0]]}`" if near else None
 
 
 # --- guards

@@ -254,9 +254,16 @@ class _Builder:
 
     def _unknown_target(self, path: tree.Path, node: tree.Transition, visible: list[str], place: str) -> None:
         code = "selector_target_unresolved" if node.form in ("choose", "select") else "unknown_state"
-        hint = nearest(str(path), visible, "a state with a similar name exists")
+        hint = self._deeper(path) or nearest(str(path), visible, "a state with a similar name exists")
         message = f"no state `{path}` is visible from `{place}`"
         self.names.findings.append(Finding(code, path.span, message, hint or _TO))
+
+    def _deeper(self, path: tree.Path) -> str | None:
+        """Where a state of that very name stands inside of others."""
+        name = path.parts[0].text
+        paths = (f"{body.path}.{name}" for body in self.states if body.path and name in body.children)
+        found = next(paths, None) if len(path.parts) == 1 else None
+        return f"a state of that name stands further in: `{found}`" if found else None
 
     # --- the result
 

@@ -9,12 +9,14 @@ _MANY = 2_000
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """`did you mean …?` with up to three near names, or `None`. Among very many names only the first are compared."""
-    candidates = [one for one, _ in zip(known, range(_MANY), strict=False)]
-    near = get_close_matches(name, candidates, n=3, cutoff=0.6)
-    return f"did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else None
+    """`did you mean …?` with up to three near names, or `None`; case makes no difference. Among very many names
+    only the first are compared.
+    """
+    folded = {one.casefold(): one for one, _ in zip(known, range(_MANY), strict=False)}
+    near = get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(f'`{folded[one]}`' for one in near)}?" if near else None
 
 
 def is_near(name: str, other: str) -> bool:
     """Whether one may be a misspelling of the other."""
-    return bool(get_close_matches(name, [other], n=1, cutoff=0.6))
+    return bool(get_close_matches(name.casefold(), [other.casefold()], n=1, cutoff=0.6))

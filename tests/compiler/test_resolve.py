@@ -227,3 +227,22 @@ def test_an_inline_machine_is_a_machine_of_its_own_inside_the_other() -> None:
     assert state.passes == (("parcel", ("item",)),)
     assert inner.paths == ("", "X", "Z") and innermost.paths == ("", "Y")
     assert list(inner.context or {}) == ["parcel"]
+
+
+def test_a_misspelt_name_is_found_whatever_its_case() -> None:
+    made = issues(f"{EVENTS}machine order {{ initial A  state A {{}}  final F success  from a to f on GO }}")
+
+    assert [(issue.code, issue.hint) for issue in made if issue.is_error] == [
+        ("unknown_state", "a state of this body with a similar name exists: `A`"),
+        ("unknown_state", "a state with a similar name exists: `F`"),
+        ("unknown_event", "an event with a similar name exists: `Go`"),
+    ]
+
+
+def test_a_target_that_stands_further_in_is_shown_with_its_way() -> None:
+    inner = "state C { initial D  state D { initial X  state X {}  final Y }  final E  from D to E }"
+    (issue,) = issues(
+        f"{EVENTS}machine order {{ initial A  state A {{}}  {inner}  final F success  from C to F  from A to X on Go|Stop }}"
+    )
+
+    assert (issue.code, issue.hint) == ("unknown_state", "a state of that name stands further in: `C.D.X`")
