@@ -78,6 +78,8 @@ def test_pre_commit_accepts_the_manifest(tmp_path: Path) -> None:
         "harelc-fmt": "harelc fmt",
         "harelc-build": "harelc build --check",
     }
+    assert all(hook["additional_dependencies"] == ["./runtime"] for hook in HOOKS.values())
+    assert (REPOSITORY / "runtime" / "pyproject.toml").exists()
 
 
 def test_check_is_given_the_sources_and_nothing_else(pre_commit: PreCommit) -> None:
