@@ -7,10 +7,11 @@ the tests that need it are skipped, but on CI (`CI` is set) they fail.
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,13 +37,38 @@ def valkey_server(folder: Path, *options: str) -> Iterator[str]:
 
 
 @contextmanager
+def valkey_cluster(folder: Path, nodes: int = 2) -> Iterator[str]:
+    """Valkey servers that share the slots of one cluster evenly; yields the URL of the first, `valkey://…`."""
+    redis = _wheel("redis", "redis")
+    with ExitStack() as stack:
+        ports, clients = [], []
+        for number in range(nodes):
+            port, bus = free_port(), free_port()
+            (folder / f"node-{number}").mkdir()
+            listening = "--bind", "127.0.0.1", "--port", str(port), "--cluster-port", str(bus)
+            url = stack.enter_context(valkey_server(folder / f"node-{number}", *listening, "--cluster-enabled", "yes"))
+            client = stack.enter_context(redis.Redis.from_url(url, decode_responses=True))
+            first, last = (16384 * (number + end) // nodes - end for end in (0, 1))
+            client.execute_command("CLUSTER", "ADDSLOTSRANGE", first, last)
+            if clients:
+                clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", port, bus)
+            ports.append(port)
+            clients.append(client)
+        for client in clients:
+            _wait_until(lambda client=client: "cluster_state:ok" in client.execute_command("CLUSTER", "INFO"))
+        yield f"valkey://127.0.0.1:{ports[0]}"
+
+
+@contextmanager
 def _redis_like(program: Path, folder: Path, options: tuple[str, ...]) -> Iterator[str]:
     redis = _wheel("redis", "redis")
-    socket = folder / "redis.sock"
-    command = [str(program), "--port", "0", "--unixsocket", str(socket), "--dir", str(folder)]
-    with subprocess.Popen([*command, "--save", "", "--appendonly", "no", *options], stdout=subprocess.DEVNULL) as server:
+    path = folder / "redis.sock"
+    command = [str(program), "--port", "0", "--unixsocket", str(path), "--dir", str(folder)]
+    with subprocess.Popen(
+        [*command, "--save", "", "--appendonly", "no", *options], stdout=subprocess.DEVNULL
+    ) as server:
         try:
-            url = f"unix://{socket}"
+            url = f"unix://{path}"
             with redis.Redis.from_url(url) as client:
                 _wait_for(client.ping, redis.ConnectionError)
             yield url
@@ -66,10 +92,25 @@ def postgres_server() -> Iterator[str]:
             server.cleanup()
 
 
+def free_port() -> int:
+    """A port of the loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
 def _wheel(module: str, distribution: str) -> Any:
     if os.environ.get("CI"):
         return import_module(module)
     return pytest.importorskip(module, reason=f"pip install {distribution}")
+
+
+def _wait_until(attempt: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not attempt():
+        assert time.monotonic() < deadline, "the server is not ready"
+        time.sleep(0.01)
 
 
 def _wait_for(attempt: Any, not_yet: type[Exception]) -> None:

@@ -74,10 +74,13 @@ class Connection:
         self._url = client if isinstance(client, str) else ""
         self.place = shown(client) if isinstance(client, str) else "of the given client"
         self._client: Any = self._connected() if self.is_own else client
-        errors = library(_library_of(self._client)).exceptions
+        name = _library_of(self._client)
+        errors = library(name).exceptions
         self._unknown_script: type[Exception] = errors.NoScriptError
-        self._unreachable = (errors.ConnectionError, errors.TimeoutError)
-        self._errors = (errors.RedisError, errors.RedisClusterException)
+        self._unreachable: tuple[type[Exception], ...] = (errors.ConnectionError, errors.TimeoutError)
+        # Both libraries name two of their errors after themselves.
+        of_name = (getattr(errors, name.capitalize() + kind) for kind in ("Error", "ClusterException"))
+        self._errors: tuple[type[Exception], ...] = tuple(of_name)
         self._moved: type[Exception] = errors.MovedError
         self._keys = keys
         self._replicas = replicas
@@ -110,8 +113,12 @@ class Connection:
 
     def close(self) -> None:
         """Close connections that were opened here; they are opened again when they are needed."""
-        if self.is_own:
+        if not self.is_own:
+            return
+        with self._lock:
             self._client.close()
+            if _is_cluster(self._client):  # which cannot be used again
+                self._client, self._is_checked = self._connected(), False
 
     # --- opening
 
@@ -138,16 +145,17 @@ class Connection:
         with self._lock:
             if self._is_checked:
                 return
-            for info in self._server_infos():
-                policy = str(info.get("maxmemory_policy", ""))
-                if policy.startswith("allkeys"):
-                    log.warning(
-                        "Redis store %s: maxmemory-policy is %s, so that executions can be evicted and lost; "
-                        "set it to noeviction",
-                        *(self.place, policy),
-                    )
-                if info.get("cluster_enabled") and self.is_own and not _is_cluster(self._client):
-                    self._use_cluster()
+            infos = self._server_infos()
+            if self.is_own and not _is_cluster(self._client) and any(info.get("cluster_enabled") for info in infos):
+                self._use_cluster()
+                infos = self._server_infos()
+            policies = {str(info.get("maxmemory_policy")) for info in infos}
+            for policy in sorted(policy for policy in policies if policy.startswith("allkeys")):
+                log.warning(
+                    "Redis store %s: maxmemory-policy is %s, so that executions can be evicted and lost; "
+                    "set it to noeviction",
+                    *(self.place, policy),
+                )
             self._check_format()
             self._is_checked = True
 
