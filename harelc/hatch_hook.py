@@ -19,6 +19,7 @@ from hatchling.builders.config import BuilderConfig
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.plugin import hookimpl
 
+from .cache import FOLDER
 from .package_build import BuildFailed, build_package
 from .project import relative
 
@@ -39,6 +40,7 @@ class HarelcBuildHook(BuildHookInterface[BuilderConfig]):
         except BuildFailed as failure:
             self.app.abort(f"harelc cannot build the machines:\n{failure}")
         made = [_MEANS_SOMETHING.sub(r"\\\1", relative(path, root)) for path in built.outputs]
+        self.build_config.build_reserved_paths.add(FOLDER)  # git does not see the cache, hatchling would pack it
         build_data["artifacts"].extend(f"/{path}" for path in made)
         if self.target_name == "sdist":
             build_data["force_include"].update({str(path): relative(path, root) for path in built.sources})

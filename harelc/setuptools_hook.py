@@ -49,6 +49,7 @@ class BuildPy(build_py):
 
     def _take_in(self, built: Built) -> None:
         """Name the packages of what was made: setuptools looked for packages before that was there."""
+        self.packages = self.packages or []
         for output in built.outputs:
             package = self._package_of(output.parent)
             if package not in self.packages:

@@ -70,6 +70,42 @@ def test_a_wheel_can_be_built_from_the_sdist_alone(name: str, tmp_path: Path, py
     assert wheel_files(tmp_path / "out") == expected(name)  # `build` makes it from the unpacked sdist
 
 
+def test_an_sdist_of_a_whole_project_is_without_the_cache(tmp_path: Path, python: Run) -> None:
+    project = copied("hatch", tmp_path)
+    (project / ".gitignore").unlink()
+    settings = project / "pyproject.toml"
+    settings.write_text(settings.read_text().replace('[tool.hatch.build.targets.sdist]\nonly-include = ["src"]\n', ""))
+    built = python("-m", "build", "--no-isolation", "--sdist", "--outdir", tmp_path / "out", project)
+    assert built.status == 0, built.out + built.err
+    with tarfile.open(next((tmp_path / "out").glob("*.tar.gz"))) as archive:
+        packed = {Path(file).parts[1] for file in archive.getnames()}
+
+    assert (project / ".harelc-cache").exists()
+    assert packed == {"PKG-INFO", "machines", "pyproject.toml", "src"}
+
+
+def test_setuptools_packs_a_package_that_the_settings_do_not_list(tmp_path: Path, python: Run) -> None:
+    project = copied("setuptools", tmp_path)
+    with (project / "pyproject.toml").open("a") as settings:
+        settings.write('\n[tool.setuptools]\npackages = ["shop_setuptools"]\npackage-dir = {"" = "src"}\n')
+    built = python("-m", "build", "--no-isolation", "--wheel", "--outdir", tmp_path / "out", project)
+
+    assert built.status == 0, built.out + built.err
+    assert wheel_files(tmp_path / "out") == expected("setuptools")
+
+
+def test_setuptools_refuses_an_output_beside_the_packages(tmp_path: Path, python: Run) -> None:
+    project = copied("setuptools", tmp_path)
+    settings = project / "pyproject.toml"
+    settings.write_text(settings.read_text().replace("src/shop_setuptools/machines", "made"))
+    with settings.open("a") as more:
+        more.write('\n[tool.setuptools]\npackages = ["shop_setuptools"]\npackage-dir = {"" = "src"}\n')
+    built = python("-m", "build", "--no-isolation", "--wheel", "--outdir", tmp_path / "out", project)
+
+    assert built.status == 1
+    assert "harelc: made is no package below src: choose another output" in built.out + built.err
+
+
 @each_project
 def test_an_editable_install_finds_the_machines_in_the_sources(name: str, tmp_path: Path, python: Run) -> None:
     project = copied(name, tmp_path)
