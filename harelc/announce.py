@@ -9,12 +9,14 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from .build import Change, Prepared
 from .project import shown
+
+if TYPE_CHECKING:
+    from .build import Change, Prepared
 
 T = TypeVar("T")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from .cache import Entry, Key, Made, file_hash, fingerprint, load, save, text_ha
 from .outputs import diagram_file, origin, page_file, printable, read_output, write_atomically
 from .pool import each
 from .project import Job, Plan, from_here, relative, shown
+from .records import Record
 
 if TYPE_CHECKING:
     from harel.issue import Issue
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from .translate import Module, Translation
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Record):
     """A file to write, or to remove where `new` is `None`, and why. `old` is its text now, `None` where it is not."""
 
     path: Path
@@ -38,8 +37,7 @@ class Change:
         return self.path.suffix == ".py"
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Record):
     """What a build would do.
 
     Attributes:
@@ -78,8 +76,7 @@ class Prepared:
         return bool(self.in_the_way) or any(issue.is_error for issue in self.issues)
 
 
-@dataclass(frozen=True, slots=True)
-class _Survey:
+class _Survey(Record):
     """A job against its cache entry: the texts of its files as far as they stand, and why it is stale, if it is."""
 
     job: Job

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from . import announce, console
 from .build import Prepared, apply, prepare
 from .project import plan, shown
+from .records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Record):
     """What the command line says of any build: paths, `-o`, `--force`, `--jobs`."""
 
     paths: tuple[Path, ...]

@@ -5,16 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harel.issue import Issue
 
 from . import announce, console
 from .clashes import name_clashes
 from .compiler import compile_file
-from .findings import formatted, print_issues
-from .given import STANDARD_INPUT, Given, compile_given
 from .pool import each
-from .project import Job, find_project, from_here, plan
+from .project import STANDARD_INPUT, Job, find_project, from_here, plan
+
+if TYPE_CHECKING:
+    from .given import Given
 
 
 def check_sources(paths: Sequence[Path], form: str, *, strict: bool) -> int:
@@ -28,6 +30,8 @@ def check_sources(paths: Sequence[Path], form: str, *, strict: bool) -> int:
     if STANDARD_INPUT in paths:
         if len(paths) > 1:
             raise console.Refusal("`-` stands alone: standard input is one source")
+        from .given import compile_given
+
         given = compile_given(STANDARD_INPUT)
         return _report(given.issues, form, strict=strict, given=given, count=1)
     if not paths and not find_project(Path.cwd()).settings.targets:
@@ -49,8 +53,12 @@ def _place(issue: Issue) -> tuple[str, int, int, str, str]:
 
 def _report(issues: Sequence[Issue], form: str, *, strict: bool, given: Given | None, count: int) -> int:
     if form != "text":
+        from .findings import formatted
+
         print(formatted(issues, form).rstrip("\n"))
     elif issues:
+        from .findings import print_issues
+
         print_issues(issues, sys.stdout, given.compilation.sources if given else None)
     else:
         print(f"no findings in {announce.counted(count, 'file')}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from harel.definition import Definition
@@ -24,14 +23,14 @@ from .lower import event_rows, is_lowerable, lower
 from .model import Unit
 from .parsing import room_to_parse
 from .reading import Unreadable, read_source, source_from_text
+from .records import Record
 from .resolve import resolve
 
 Rules = Callable[[Unit], Iterator[Finding]]
 """What looks for mistakes in a file whose names are known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compilation:
+class Compilation(Record):
     """What one source came to.
 
     Attributes:

@@ -6,10 +6,12 @@ is `cli.py`'s subject; nothing here knows sources or machines.
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TextIO
@@ -21,6 +23,9 @@ FINDINGS = 1
 WRONG_USE = 2
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+
+_ALIVE = 100_000
+"""So many more objects than before are worth a look for garbage."""
 
 
 class Refusal(Exception):
@@ -34,7 +39,8 @@ def run(command: Callable[[], int]) -> int:
     """
     _prepare_streams()
     try:
-        status = command()
+        with _rare_collections():
+            status = command()
         sys.stdout.flush()
     except click.ClickException as error:
         return _end(error.exit_code, error.show)
@@ -68,6 +74,17 @@ def describe(error: OSError) -> str:
 def has_colour(stream: TextIO) -> bool:
     """Whether a stream is a terminal whose user wants colours (`NO_COLOR`, `TERM=dumb`)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Garbage is looked for seldom: nearly all that a command makes, modules before all, lives until its end."""
+    usual = gc.get_threshold()
+    gc.set_threshold(_ALIVE, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 def _prepare_streams() -> None:

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from harel.issue import Issue, Note
 
+from .records import Record
 from .tree import Span
 
 ERROR = "error"
 WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Record):
     """One fault at a span: the rule's code, what is wrong, what helps, and further places with a word to each."""
 
     code: str

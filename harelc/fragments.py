@@ -8,12 +8,13 @@ where it is, and has had its finding.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 
 from . import tree
 from .diagnostics import Finding
 from .parameters import KINDS, delay_faults, faults
+from .records import Record
 from .scopes import Scope
 from .walk import statements
 
@@ -33,8 +34,7 @@ Bindings = Mapping[str, tuple[str, Value]]
 """Parameter names with kind and value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expanded:
+class Expanded(Record):
     """A body with its uses expanded. `uses` finds the `use` that a state came from, by the state's span."""
 
     body: tuple[tree.Statement, ...]
@@ -75,8 +75,7 @@ def _way(chain: tuple[tree.Use, ...]) -> tuple[tuple[tree.Span, str], ...]:
     return tuple((use.fragment.span, f"`{use.fragment.text}` is used here") for use in chain[1:8])
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Record):
     """A body that is being expanded.
 
     `bound` are the parameters of its text, `depth` counts the bodies from that text's own down to this one,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -16,16 +15,15 @@ from .compiler import Compilation, compile_file, compile_source, disk
 from .diagnostics import Source, issues
 from .findings import print_issues
 from .parsing import room_to_parse
-from .project import find_project, find_sources, from_here, shown
+from .project import STANDARD_INPUT, find_project, find_sources, from_here, shown
 from .reading import Unreadable, read_source, source_from_bytes
+from .records import Record
 from .syntax import parse
 
-STANDARD_INPUT = Path("-")
 _NAME = "<stdin>"
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Record):
     """A compiled source, and the folder that its names are relative to."""
 
     compilation: Compilation

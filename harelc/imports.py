@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from . import tree
 from .diagnostics import WARNING, Finding, Source
 from .digest import canonical
 from .reading import Unreadable
+from .records import Record
 from .scopes import Scope, scope_of
 from .syntax import parse
 
@@ -25,8 +26,7 @@ Imports = Mapping[str, list[tuple[tree.Import, str]]]
 _OF_IMPORTS = frozenset({"import_not_found", "import_outside", "import_cycle"})
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
+class Linked(Record):
     """A file with all it imports: trees, sources and scopes by file name, the file that was asked for first.
 
     `imports` holds, for each file, its import lines with the file each leads to; `reached` the import line of the file

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from harel.definition import Call, Definition, Field, with_inline
 
 from .pyliterals import DEEPEST, literal
 from .pynames import ACTIONS_SCOPE, EVENT_SCOPE, INPUT_SCOPE, MODULE_SCOPE, python_names
+from .records import Record
 
 _TYPES: Mapping[str, str] = {"string": "str", "int": "int", "float": "float", "bool": "bool", "any": "Any"}
 _NAMED_BY_KEYS = frozenset({*_TYPES.values(), "NotRequired"})
 _LISTS_SHOWN = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Record):
     """A keyword-only parameter: its name in Python and in the source, its type, and whether it may be left out."""
 
     name: str
@@ -31,8 +30,7 @@ class Parameter:
     optional: bool
 
 
-@dataclass(frozen=True, slots=True)
-class EventClass:
+class EventClass(Record):
     """The class of a declared event kind, and its documentation."""
 
     name: str
@@ -45,8 +43,7 @@ class EventClass:
         return any(parameter.optional for parameter in self.parameters)
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(Record):
     """A handler that the program binds: its name in Python and in the source, its inputs, where it is called."""
 
     name: str
@@ -60,8 +57,7 @@ class Method:
         return tuple(parameter for parameter in self.parameters if parameter.name != parameter.source)
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Record):
     """A function that the machine names by its dotted path, and the inputs of each different call, as arguments."""
 
     module: str
@@ -69,8 +65,7 @@ class Import:
     calls: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Record):
     """A key of the context and its type; `absent`: it need not be there."""
 
     name: str

@@ -8,13 +8,12 @@ A name that could not be looked up is `None` here and has had its finding.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from . import tree
+from .records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class GuardModel:
+class GuardModel(Record):
     """A named guard. `key` is unique in the machine: the guard's name, or `name@2`, … where files differ in one name.
 
     `refs` maps each name used inside to the key of the guard meant, or `None`.
@@ -26,16 +25,14 @@ class GuardModel:
     refs: Mapping[str, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class BranchModel:
+class BranchModel(Record):
     """A branch and the index of its target, or `None`."""
 
     node: tree.Branch
     target: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class TransitionModel:
+class TransitionModel(Record):
     """A transition: `source` and the body it stands in (`home`) are state indices. An unresolved source has no
     model.
     """
@@ -55,8 +52,7 @@ class TransitionModel:
         return not self.node.kinds
 
 
-@dataclass(frozen=True, slots=True)
-class InvokeModel:
+class InvokeModel(Record):
     """What a leaf invokes. `machine` is the target's signature: another machine's, or of the inline machine `inline`.
 
     `machine` is `None` where the name was not found.
@@ -67,8 +63,7 @@ class InvokeModel:
     inline: MachineModel | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Record):
     """What a parent needs to know of a machine it invokes: identity, context keys, and its declaration."""
 
     id: str
@@ -78,8 +73,7 @@ class Signature:
     context: tree.Context | None
 
 
-@dataclass(frozen=True, slots=True)
-class StateModel:
+class StateModel(Record):
     """A state. Index 0 is the machine: path "", no parent, its `node` the machine or the inline `invoke`.
 
     `kind` is machine, composite, orthogonal or leaf, as in the tables. `body` holds the statements with uses expanded.
@@ -105,8 +99,7 @@ class StateModel:
         return (statement for statement in self.body if isinstance(statement, kinds))
 
 
-@dataclass(frozen=True, slots=True)
-class MachineModel:
+class MachineModel(Record):
     """A whole machine. `events`, `binds` are what its file sees, by name; `guards` all guards it uses or sees, by key.
 
     `scope_of_guard` maps (file, name) to a guard's key: the scope of a `GuardRef` is the file that its span names.
@@ -142,8 +135,7 @@ class MachineModel:
         return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Record):
     """One file as it was asked for, with everything it imports: what the rules about a whole file read.
 
     `imported` are the files behind each import line, the named file first, then what it imports, each once; a line

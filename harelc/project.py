@@ -16,16 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from .console import Refusal
+from .records import Record
 from .settings import FILE, Settings, Target, read_settings
 
 if TYPE_CHECKING:
     from harel.issue import Issue
 
 SUFFIX = ".stm"
+STANDARD_INPUT = Path("-")
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Record):
     """A folder that imports may not leave, and its settings. `marked`: something says that it is a project."""
 
     root: Path
@@ -55,8 +56,7 @@ class Job:
     docs: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Record):
     """All that one build is about. `folders` are those that were searched for sources."""
 
     project: Project

@@ -25,12 +25,12 @@ from .model import (
     Unit,
 )
 from .names import Names, guard_faults, nearest
+from .records import Record
 from .versions import version
 from .walk import guard_refs, predicates
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Record):
     """The unit of the file that was asked for, and what was found on the way."""
 
     unit: Unit

@@ -7,10 +7,10 @@ Nothing is looked up here, and no name is judged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from . import tree
+from .records import Record
 
 Declared = TypeVar("Declared", tree.Machine, tree.Fragment)
 
@@ -80,8 +80,7 @@ class Reach(Mapping[str, Declared]):
         return sum(1 for _ in self)
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Record):
     """What the names of one file mean. Machines and fragments are found by their dotted names, all else bare.
 
     `is_complete`: nothing was lost to a syntax error or a failed import, so a name that is not here does not exist.

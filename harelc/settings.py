@@ -15,12 +15,11 @@ It says what to build and where to; the command line wins over it. Nothing is lo
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from .console import Refusal
+from .records import Record
 
 FILE = "pyproject.toml"
 
@@ -28,8 +27,7 @@ _MADE: Mapping[str, bool] = {"diagrams": True, "docs": False}
 """The keys that say what is made beside each module, and what they are where left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Record):
     """Sources (files and folders) and the folder their modules go to; `None`: each beside its source.
 
     `diagrams` and `docs` say whether a diagram and a page are made of each machine.
@@ -41,8 +39,7 @@ class Target:
     docs: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """The targets of one `pyproject.toml`; none where it has no `[tool.harelc]`."""
 
     targets: tuple[Target, ...] = ()
@@ -54,6 +51,8 @@ def read_settings(file: Path) -> Settings:
     Raises:
         Refusal: the file is no TOML, or the table has an unknown key or a wrong value; file and key are named.
     """
+    import tomllib  # slow to import, and not wanted where nothing marks a project
+
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

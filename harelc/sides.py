@@ -17,9 +17,9 @@ from . import console
 from .compiler import Compilation, compile_source, disk
 from .diagnostics import Source, issues
 from .findings import print_issues
-from .given import STANDARD_INPUT, compile_given, tell
+from .given import compile_given, tell
 from .imports import Load
-from .project import SUFFIX, find_sources, shown
+from .project import STANDARD_INPUT, SUFFIX, find_sources, shown
 from .reading import Unreadable
 from .revisions import PREFIX, Revision, open_revision
 

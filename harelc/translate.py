@@ -6,8 +6,6 @@ writes nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from harel.issue import Issue
 
 from . import tree
@@ -18,10 +16,10 @@ from .emit import emit_module
 from .machine_page import machine_page
 from .project import Job
 from .pynames import module_name
+from .records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(Record):
     """A machine's generated files: its name, the module's file name without `.py`, where it is declared, the texts.
 
     `page` is `None` where none is wanted.
@@ -36,8 +34,7 @@ class Module:
     page: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
+class Translation(Record):
     """What a source came to. `inputs` are the texts of all files read, by name; with an error there are no modules."""
 
     inputs: tuple[tuple[str, str], ...]

@@ -7,8 +7,10 @@ stands for, `resolve.py` looks names up. A node says what was written, not wheth
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
+
+from .records import Record
 
 
 class Span(NamedTuple):
@@ -21,8 +23,7 @@ class Span(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Record):
     """A name, decoded. `quoted` tells how it was written; it plays no part in equality."""
 
     text: str
@@ -30,8 +31,7 @@ class Name:
     quoted: bool = field(default=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(Record):
     """`A.B`: the first part is looked up from the body outwards, the rest steps down.
 
     `hops` is how many bodies further out the look-up begins: 0 as written; more where a fragment's `state` argument
@@ -46,8 +46,7 @@ class Path:
         return ".".join(part.text for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Dotted:
+class Dotted(Record):
     """A dotted identifier such as `shop.payments.charge` or `ns.Retry`; one part where there is no dot."""
 
     text: str
@@ -61,16 +60,14 @@ class Dotted:
 # --- values and predicates
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Record):
     """A JSON value: str, int, float, bool, None; a list is a tuple of such values."""
 
     value: object
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(Record):
     """A reference. `scope` is `event`, `context`, or "" for a bare name: on the left of a comparison an event
     field, as a value possibly a fragment's `value` parameter, in `with` and `for … in` a context key or the
     fan-out's item."""
@@ -83,8 +80,7 @@ class Ref:
 Operand = Literal | Ref
 
 
-@dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(Record):
     """`left op right` with op one of == != < <= > >= in."""
 
     left: Ref
@@ -93,8 +89,7 @@ class Compare:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class GuardRef:
+class GuardRef(Record):
     """A bare name where a predicate is expected: a named guard, or a fragment's `guard` parameter. It is looked up
     in the scope of the file that its span names."""
 
@@ -102,20 +97,17 @@ class GuardRef:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Record):
     term: Predicate
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class And:
+class And(Record):
     terms: tuple[Predicate, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(Record):
     terms: tuple[Predicate, ...]
     span: Span
 
@@ -126,8 +118,7 @@ Predicate = Compare | GuardRef | Not | And | Or
 # --- actions and assignments
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Record):
     """`name: value` of an action; the value is a literal, or a bare `Ref` to a fragment's `value` parameter."""
 
     name: Name
@@ -135,8 +126,7 @@ class Input:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Record):
     """A handler name or dotted path with inputs; its span's file is the scope in which `bind` is looked up."""
 
     name: Dotted
@@ -144,8 +134,7 @@ class Action:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Assign:
+class Assign(Record):
     """`context.key = left [op right]`."""
 
     key: Name
@@ -158,8 +147,7 @@ class Assign:
 # --- transitions
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Record):
     """`when P to T set …`, `"label" to T set …`, `else to T set …`, the target of `to` or of a join.
 
     `test` is a predicate (choose), a label as `Name` (select), `None` for `to`, the join's own target and every `else`.
@@ -174,8 +162,7 @@ class Branch:
     is_else: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(Record):
     """`from SOURCE …`. `form` is to, choose, select, join_all or join_any; no `kinds`: automatic.
 
     `branches` holds one for `to`; the join's own target first, then its `else`; each branch of choose and select in
@@ -198,8 +185,7 @@ class Transition:
 # --- statements of a body
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Record):
     """`state`, `orthogonal` or `final` (`keyword`) with its body; `verdict` is the outcome of `final X verdict`."""
 
     keyword: str
@@ -210,14 +196,12 @@ class State:
     doc: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Initial:
+class Initial(Record):
     target: Path
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Record):
     """`on enter|exit|activity ACTION` (`when`)."""
 
     when: str
@@ -225,8 +209,7 @@ class Hook:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Timeout:
+class Timeout(Record):
     """`timeout 15m` (`raw`), `timeout context key` (`key`), or a fragment's value parameter (`parameter`).
 
     `value` is the literal that replaced a parameter. `raw` is the number as written, unit and sign included.
@@ -239,8 +222,7 @@ class Timeout:
     value: Literal | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ttl:
+class Ttl(Record):
     """`ttl 30d`; fields as of `Timeout`."""
 
     span: Span
@@ -249,36 +231,30 @@ class Ttl:
     value: Literal | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Record):
     name: Name
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Carry:
+class Carry(Record):
     names: tuple[Name, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Defer:
+class Defer(Record):
     kinds: tuple[Name, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class NoHistory:
+class NoHistory(Record):
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class CancelOnFailure:
+class CancelOnFailure(Record):
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class FieldDecl:
+class FieldDecl(Record):
     """A field of an event, or a key of the context with its default. `type` is string, int, float, bool or any."""
 
     name: Name
@@ -289,14 +265,12 @@ class FieldDecl:
     default: Literal | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Record):
     fields: tuple[FieldDecl, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Invoke:
+class Invoke(Record):
     """`invoke NAME`, or `invoke { body }`, with `for item in items`; `items` is a bare or `context.` reference."""
 
     machine: Dotted | None
@@ -306,21 +280,18 @@ class Invoke:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class WithEntry:
+class WithEntry(Record):
     child: Name
     value: Operand
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class With:
+class With(Record):
     entries: tuple[WithEntry, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Record):
     """`name = value` of a `use`: a parenthesised predicate, a literal, or an `Action` (a bare or dotted name, with
     inputs).
 
@@ -334,8 +305,7 @@ class Argument:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Record):
     """`use ns.Retry(…) as Charging`; `name` is the fragment's own name where `as` is left out."""
 
     fragment: Dotted
@@ -367,44 +337,38 @@ Statement = (
 # --- top level
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Record):
     path: Name
     alias: Name | None
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Record):
     name: Name
     fields: tuple[FieldDecl, ...]
     span: Span
     doc: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Record):
     name: Name
     predicate: Predicate
     span: Span
     doc: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BindEntry:
+class BindEntry(Record):
     name: Name
     target: Dotted
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Bind:
+class Bind(Record):
     entries: tuple[BindEntry, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Record):
     """`version` is the number as written, `version_span` its place. `broken`: a syntax error inside was skipped."""
 
     name: Name
@@ -416,8 +380,7 @@ class Machine:
     broken: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Record):
     """`kind` as written: action, guard, state, value or event where it is right."""
 
     name: Name
@@ -425,8 +388,7 @@ class Parameter:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(Record):
     name: Name
     parameters: tuple[Parameter, ...]
     body: tuple[Statement, ...]
@@ -438,8 +400,7 @@ class Fragment:
 Item = Import | Event | Guard | Bind | Machine | Fragment
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Record):
     """One parsed file. `broken`: a syntax error spoiled something outside machines and fragments."""
 
     name: str

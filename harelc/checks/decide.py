@@ -9,13 +9,13 @@ where a predicate is too large to try, the answer is "maybe" too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, product
 from math import ceil, floor, prod
 
 from .. import tree
 from ..model import GuardModel, TransitionModel
+from ..records import Record
 from .facts import Facts
 from .values import UNKNOWN, Type, can_be_equal, of_literal, why_no_order
 
@@ -33,8 +33,7 @@ Variable = tuple[str, str]
 """A scope (`event` or `context`) and a name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
+class Test(Record):
     """A field against a literal."""
 
     variable: Variable
@@ -42,29 +41,25 @@ class Test:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Maybe:
+class Maybe(Record):
     """What may hold or not; equal keys hold together."""
 
     key: object
 
 
-@dataclass(frozen=True, slots=True)
-class All:
+class All(Record):
     """`and`; without terms it always holds."""
 
     terms: tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Some:
+class Some(Record):
     """`or`; without terms it never holds."""
 
     terms: tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Negated:
+class Negated(Record):
     term: Formula
 
 

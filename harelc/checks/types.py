@@ -6,11 +6,11 @@ What stands inside a named guard is reported at the `where` or `when` that uses 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from .. import tree
 from ..diagnostics import ERROR, WARNING
 from ..model import TransitionModel
+from ..records import Record
 from ..walk import tests
 from .facts import Facts, FileFacts, context_refs, event_refs
 from .registry import Fault, rule
@@ -32,8 +32,7 @@ from .walk import assigns, file_bodies, predicates
 _ORDER = frozenset({"<", "<=", ">", ">="})
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Record):
     """A comparison that a transition makes. `place` is where to report it if it stands in a named guard."""
 
     transition: TransitionModel

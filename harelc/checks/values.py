@@ -7,15 +7,14 @@ here, where a value comes from in `facts.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from .. import tree
+from ..records import Record
 
 NUMBERS = frozenset({"int", "float"})
 
 
-@dataclass(frozen=True, slots=True)
-class Type:
+class Type(Record):
     """What is known of a value: its type, whether it may be null, and whether it may be absent."""
 
     name: str
