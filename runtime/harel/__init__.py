@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from .runner import DurableRunner
     from .stm import Stm
     from .stores.memory import DictStore
+    from .stores.postgres import PostgresStore
     from .stores.redis import RedisStore
     from .stores.sqlite import SqliteStore
     from .versions import definition_registry
@@ -84,6 +85,7 @@ _LAZY = {
     "Issue": "issue",
     "JsonlArchive": "archive",
     "ObservedStore": "observe",
+    "PostgresStore": "stores.postgres",
     "PurgeRefused": "errors",
     "RecordTooLarge": "errors",
     "RedisStore": "stores.redis",
@@ -135,6 +137,7 @@ __all__ = [
     "Issue",
     "JsonlArchive",
     "ObservedStore",
+    "PostgresStore",
     "PurgeRefused",
     "RecordTooLarge",
     "RedisStore",

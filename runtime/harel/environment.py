@@ -120,7 +120,7 @@ class Settings:
 def store_from_url(url: str, *, prefix: str = "harel", create_schema: bool = True) -> Store:
     """The store at a URL: `sqlite:///orders.db` is relative, `sqlite:////var/lib/orders.db` absolute; a path alone is
     an SQLite file too. The rest of an SQLite URL is the path as it stands: nothing in it is decoded. Redis and Valkey
-    have the URLs of their clients, with `?partitions=16` and `?wait_replicas=1` for the store.
+    have the URLs of their clients, with `?partitions=16` and `?wait_replicas=1` for the store; Postgres has libpq's.
 
     Raises:
         SettingError: no backend has this scheme, or the URL cannot be used. It names the backends there are.
@@ -154,6 +154,15 @@ def _redis(url: str, prefix: str, create_schema: bool) -> Store:
         raise SettingError(str(error)) from None
 
 
+def _postgres(url: str, prefix: str, create_schema: bool) -> Store:
+    from .stores.postgres import PostgresStore
+
+    try:
+        return PostgresStore(url, prefix=prefix, create_schema=create_schema)
+    except ValueError as error:
+        raise SettingError(str(error)) from None
+
+
 _BACKENDS: Mapping[str, Callable[[str, str, bool], Store]] = {
     "sqlite": _sqlite,
     "redis": _redis,
@@ -161,6 +170,8 @@ _BACKENDS: Mapping[str, Callable[[str, str, bool], Store]] = {
     "valkey": _redis,
     "valkeys": _redis,
     "unix": _redis,
+    "postgresql": _postgres,
+    "postgres": _postgres,
 }
 """How to open the store of each scheme: (URL, prefix, whether to create what is missing)."""
 
