@@ -6,7 +6,7 @@ Every figure is the median of the rounds, in its own process, from a warm file c
 installed package has it: without it (`PYTHONDONTWRITEBYTECODE`) every start would compile all of the compiler again.
 Ratios compare medians of this run. An import is measured where the runtime that the module needs is there already.
 
-    no-op build          `harelc build` of all files with nothing to do / `python -c "import json"` and hashing those files
+    no-op build          `harelc build` of all files, nothing to do     / `python -c "import json"`, hashing those files
     one edit             `harelc build` after one edit among all files  / `harelc build --force` of that file alone
     1,000 states         `harelc build --force` of one file             / the same of 100 states
     check                `harelc check` of one small file               / `python -c "import textx"`

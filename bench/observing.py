@@ -1,8 +1,10 @@
-"""What tracing and observing cost a step, in memory, in one run: `python bench/observing.py [--steps 4000] [--rounds 7]`.
+"""What tracing and observing cost a step, in memory, in one run.
 
-Rounds take turns; printed are medians and their ratios to the plain runner. `plain again` is the plain runner a second time:
-how much two equal runs differ. With tracing off a step builds no row, and without an observer there is no wrapper, so that
-nothing is left to measure: what is off costs nothing.
+    python bench/observing.py [--steps 4000] [--rounds 7]
+
+Rounds take turns; printed are medians and their ratios to the plain runner. `plain again` is the plain runner a second
+time: how much two equal runs differ. With tracing off a step builds no row, and without an observer there is no
+wrapper, so that nothing is left to measure: what is off costs nothing.
 """
 
 from __future__ import annotations

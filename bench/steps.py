@@ -5,8 +5,8 @@
 One script drives an order through two events, on an in-memory store and on an SQLite file, in a process of its own for
 each interpreter: this one, and the peer's (`--peer`: a Python with `harel` 0.9.0 installed, an interpreter of the same
 language, used as a black box). The floor does by hand what a durable step needs at least: read the row, then one
-transaction with a compare-and-set UPDATE and a dedupe INSERT. Rounds take turns, so that a noisy machine is noisy for all;
-printed are medians and their ratios.
+transaction with a compare-and-set UPDATE and a dedupe INSERT. Rounds take turns, so that a noisy machine is noisy for
+all; printed are medians and their ratios.
 """
 
 from __future__ import annotations

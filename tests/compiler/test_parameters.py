@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from harelc.compiler import Compilation, compile_text
 
 EVENTS = "event Go { n: int }\n"
@@ -84,7 +85,8 @@ def test_a_parameter_handed_on_keeps_its_kind() -> None:
 
 @pytest.mark.parametrize(("word", "code"), [("timeout", "timeout_invalid"), ("ttl", "ttl_not_positive")])
 def test_a_delay_that_is_no_parameter(word: str, code: str) -> None:
-    machine = f"{EVENTS}machine order {{\n initial A\n {word} soon\n state A {{}}\n final B success {{}}\n from A to B on Go\n}}"
+    inside = f"initial A\n {word} soon\n state A {{}}\n final B success {{}}\n from A to B on Go"
+    machine = f"{EVENTS}machine order {{\n {inside}\n}}"
 
     assert (code, 4) in errors(machine)
 

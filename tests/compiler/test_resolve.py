@@ -242,7 +242,8 @@ def test_a_misspelt_name_is_found_whatever_its_case() -> None:
 def test_a_target_that_stands_further_in_is_shown_with_its_way() -> None:
     inner = "state C { initial D  state D { initial X  state X {}  final Y }  final E  from D to E }"
     (issue,) = issues(
-        f"{EVENTS}machine order {{ initial A  state A {{}}  {inner}  final F success  from C to F  from A to X on Go|Stop }}"
+        f"{EVENTS}machine order {{ initial A  state A {{}}  {inner}  final F success"
+        "  from C to F  from A to X on Go|Stop }"
     )
 
     assert (issue.code, issue.hint) == ("unknown_state", "a state of that name stands further in: `C.D.X`")

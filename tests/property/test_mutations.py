@@ -25,7 +25,8 @@ WORDS = ('"on hold"', "state", "from", "{", "}", "(", ")", "=", "-1", "1e400", "
 
 
 def _sources() -> tuple[str, ...]:
-    """The single files of the conformance cases, the examples and the golden machines; long ones and those that import are left out."""
+    """The single files of the conformance cases, the examples and the golden machines; long ones and those that import
+    are left out."""
     texts = [
         "\n".join(case["files"]["main.stm"]) + "\n"
         for file in sorted((ROOT / "tests" / "conformance" / "behaviour").glob("*.json"))
