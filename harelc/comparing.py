@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import click
@@ -99,6 +98,8 @@ def _chosen(differences: Sequence[Difference], machine: str | None) -> Sequence[
         return differences
     names = sorted({each.machine for each in differences})
     if machine not in names:
+        from difflib import get_close_matches  # slow to import, and seldom wanted
+
         near = get_close_matches(machine, names, n=1)
         hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(f'`{name}`' for name in names)}"
         raise console.Refusal(f"neither side has a machine `{machine}`; {hint}")

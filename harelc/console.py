@@ -6,6 +6,7 @@ is `cli.py`'s subject; nothing here knows sources or machines.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import io
 import os
@@ -24,7 +25,7 @@ WRONG_USE = 2
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 
-_ALIVE = 100_000
+_ALIVE = 200_000
 """So many more objects than before are worth a look for garbage."""
 
 
@@ -78,9 +79,13 @@ def has_colour(stream: TextIO) -> bool:
 
 @contextmanager
 def _rare_collections() -> Iterator[None]:
-    """Garbage is looked for seldom: nearly all that a command makes, modules before all, lives until its end."""
+    """Garbage is looked for seldom: nearly all that a command makes, modules before all, lives until its end.
+
+    At the end of the process nothing is looked through once more; its memory goes with it.
+    """
     usual = gc.get_threshold()
     gc.set_threshold(_ALIVE, *usual[1:])
+    atexit.register(gc.freeze)
     try:
         yield
     finally:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 
 from . import tree
 from .diagnostics import Finding
@@ -256,6 +255,8 @@ def text_faults(fragment: tree.Fragment, scopes: Mapping[str, Scope]) -> Iterato
 
 
 def _unknown(use: tree.Use, known: list[str]) -> Finding:
+    from difflib import get_close_matches  # slow to import, and seldom wanted
+
     near = get_close_matches(use.fragment.text, known, 1)
     hint = f"a fragment with a similar name exists: `{near[0]}`" if near else "declare it, or import the file that does"
     return Finding("unknown_fragment", use.fragment.span, f"no fragment `{use.fragment.text}` is visible here", hint)
@@ -273,6 +274,8 @@ def _argument_faults(use: tree.Use, fragment: tree.Fragment, own: Mapping[str, s
     for argument in use.arguments:
         key = argument.name.text
         if key not in kinds:
+            from difflib import get_close_matches
+
             near = get_close_matches(key, list(kinds), 1)
             hint = f"did you mean `{near[0]}`?" if near else f"it takes {_listed(list(kinds))}"
             yield Finding("fragment_argument", place, f"the fragment `{name}` has no parameter `{key}`", hint)

@@ -7,7 +7,6 @@ names as a hint. States are `resolve.py`'s subject.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 
 from . import tree
 from .diagnostics import Finding
@@ -147,6 +146,8 @@ _DECLARE = {
 def nearest(name: str, known: Iterable[str], words: str) -> str | None:
     """A hint with the known name that is most like another, if one is like it at all; case makes no difference."""
     folded = {one.casefold(): one for one in reversed(list(known))}
+    from difflib import get_close_matches  # slow to import, and seldom wanted
+
     near = get_close_matches(name.casefold(), folded, 1)
     return f"{words}: `{folded[near[0]]}`" if near else None
 

@@ -7,7 +7,6 @@ whether an argument fits is that of `fragments.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 
 from . import tree
 from .diagnostics import Finding
@@ -27,6 +26,8 @@ def faults(fragment: tree.Fragment) -> Iterator[Finding]:
     kinds = {parameter.name.text: parameter.kind.text for parameter in fragment.parameters}
     for parameter in fragment.parameters:
         if parameter.kind.text not in KINDS:
+            from difflib import get_close_matches  # slow to import, and seldom wanted
+
             near = get_close_matches(parameter.kind.text, KINDS, 1)
             message = f"expected `action`, `guard`, `state`, `value` or `event`, found `{parameter.kind.text}`"
             hint = f"did you mean `{near[0]}`?" if near else None

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from . import outline, reading, recovery, tree
+from . import outline, reading, tree
 from .convert import Conversion
 from .diagnostics import Finding, Source
 from .outline import Declaration
 from .parsing import Mismatch, Node, parse_items, room_to_parse
-from .recovery import Mistake
 from .tree import Span
+
+if TYPE_CHECKING:
+    from .recovery import Mistake
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,8 @@ def _declaration(text: str, declaration: Declaration, file: str, docs: Mapping[i
     own = text[declaration.start : declaration.end]
     if declaration.too_deep is None:
         return _converted(parse_items(own), (), file, declaration.start, docs)
+    from . import recovery  # slow to import, and wanted only where there are mistakes
+
     position, message, hint = declaration.too_deep
     finding = Finding("too_deep", Span(file, position, position + 1), message, hint)
     return _converted(recovery.head(own), (finding,), file, declaration.start, docs)
@@ -71,6 +76,8 @@ def _whole(text: str, file: str, docs: Mapping[int, str]) -> list[_Read]:
 
 
 def _with_mistakes(text: str, declarations: list[Declaration], file: str, docs: Mapping[int, str]) -> list[_Read]:
+    from . import recovery
+
     reads: list[_Read] = []
     spilled = False
     for declaration in declarations:

@@ -5,14 +5,12 @@ They stand here so that one list explains every code.
 
 from __future__ import annotations
 
-from inspect import cleandoc
-
 from ..diagnostics import ERROR, WARNING
 from .registry import Page
 
 
 def _page(code: str, text: str, severity: str = ERROR) -> Page:
-    return Page(code, severity, cleandoc(text))
+    return Page(code, severity, text)
 
 
 PAGES = (

@@ -8,7 +8,6 @@ all rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from inspect import cleandoc
 from typing import Generic, NamedTuple, TypeVar
 
@@ -27,21 +26,23 @@ class Fault(NamedTuple):
     notes: tuple[tuple[Span, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """The explanation of one code.
 
-    `text` has a first line that says what is wrong (with the spec section), then why, then sources under `Wrong:` and
-    `Right:`; a line `# file: NAME` begins a second file.
+    `written` is the text as it stands in a docstring. `text` has a first line that says what is wrong (with the spec
+    section), then why, then sources under `Wrong:` and `Right:`; a line `# file: NAME` begins a second file.
     """
 
     code: str
     severity: str
-    text: str
+    written: str
+
+    @property
+    def text(self) -> str:
+        return cleandoc(self.written)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule(Generic[Subject]):
+class Rule(NamedTuple, Generic[Subject]):
     """A check of one subject (a file, or a machine) with its page."""
 
     page: Page
@@ -57,6 +58,6 @@ def rule(code: str, severity: str) -> Callable[[Callable[[Subject], Iterator[Fau
     """Make a rule of a function; its docstring becomes the page."""
 
     def made(function: Callable[[Subject], Iterator[Fault]]) -> Rule[Subject]:
-        return Rule(Page(code, severity, cleandoc(function.__doc__ or "")), function)
+        return Rule(Page(code, severity, function.__doc__ or ""), function)
 
     return made
