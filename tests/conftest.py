@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from commands import Command, Result, environment
+from hypothesis import settings
 
 from harelc.cli import main
 
 pytest_plugins = ["harelc.pytest_plugin"]
+
+# On CI the generated cases are the same in every run; elsewhere each run looks at new ones.
+settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 
 @pytest.fixture
