@@ -53,8 +53,6 @@ KEY_LIMIT = 2_600
 
 _BEFORE_ALL = (float("-inf"), 0, "", "")
 
-_NO_EFFECTS = Effects()
-
 
 class _PostgresMethods:
     """The methods of the protocol over any database; see `Store` for what they promise."""
@@ -78,13 +76,13 @@ class _PostgresMethods:
         """See `Store.create`."""
         identity = execution.id, execution.version, execution.status.value, execution.definition_id
         row = (*identity, execution.parent_id is None, _record(execution))
-        if self._written(self._sql.create, self._sql.create_and_apply, row, execution, effects) == "taken":
+        if self._written(self._sql.create, row, execution, effects) == "taken":
             raise ExecutionAlreadyExists(execution.id)
 
     def commit(self, execution: Execution, expected_version: int, effects: Effects) -> None:
         """See `Store.commit`."""
         row = execution.id, expected_version, execution.version, execution.status.value, _record(execution)
-        outcome = self._written(self._sql.replace, self._sql.replace_and_apply, row, execution, effects)
+        outcome = self._written(self._sql.commit, row, execution, effects)
         if outcome != "done":
             raise StoreConflict(execution.id, expected_version, "it is gone" if outcome == "gone" else None)
 
@@ -199,16 +197,10 @@ class _PostgresMethods:
             )
         return execution
 
-    def _written(
-        self, alone: str, with_effects: str, row: tuple[object, ...], execution: Execution, effects: Effects
-    ) -> str:
+    def _written(self, statement: str, row: tuple[object, ...], execution: Execution, effects: Effects) -> str:
         """Write a record and its effects in one statement; what became of the record."""
         _check_keys(execution, effects)
-        if effects == _NO_EFFECTS:
-            rows = self._database.write(alone, row)
-        else:
-            rows = self._database.write(with_effects, (*_effect_parameters(execution, effects), *row))
-        outcome: str = rows[0][0]
+        outcome: str = self._database.write(statement, (*row, *_effect_parameters(execution, effects)))[0][0]
         return outcome
 
 
@@ -275,8 +267,6 @@ def _effect_parameters(execution: Execution, effects: Effects) -> tuple[object, 
         if processed.number > DEDUPE_LIMIT or execution.created_at < horizon:
             last_number, oldest = processed.number - DEDUPE_LIMIT, float(horizon)
     return (
-        execution.id,
-        execution.version,
         list(effects.cancels) or None,
         [timer.path for timer in arms] or None,
         [float(timer.due) for timer in arms] or None,

@@ -1,8 +1,8 @@
 -- The tables and functions of PostgresStore, format 1 (runtime.md section 5). A new format brings its migration.
 --
--- A step is one call: the functions hold the compare-and-set and the effects, and the server keeps their plans, so that
--- nothing is prepared by name and any pooler may stand between. A function never changes: a new release adds a `_v2`
--- beside it, and workers of the old release go on. Ids are ordered by bytes, hence the collation.
+-- A step is one call: the functions hold the compare-and-set and the effects, and the server keeps their plans, even
+-- where a pooler stands between and nothing can be prepared by name. A function never changes: a new release adds a
+-- `_v2` beside it, and workers of the old release go on. Ids are ordered by bytes, hence the collation.
 --
 -- `enable_seqscan = off` keeps the plan that a connection made while a table was small from scanning it when it is large;
 -- `lock_timeout` bounds how long a step waits for another that holds the record.
@@ -99,33 +99,8 @@ BEGIN
 END
 $$;
 
--- The compare-and-set: `done`, or `lost` or `gone` and nothing is written.
-CREATE OR REPLACE FUNCTION {prefix}_replace_v1(
-    p_id text, p_expected bigint, p_version bigint, p_status text, p_record text
-) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '30s' AS $$
-BEGIN
-    UPDATE {prefix}_execution SET version = p_version, status = p_status, record = p_record
-    WHERE id = p_id AND version = p_expected;
-    IF FOUND THEN
-        RETURN 'done';
-    END IF;
-    RETURN CASE WHEN EXISTS (SELECT FROM {prefix}_execution WHERE id = p_id) THEN 'lost' ELSE 'gone' END;
-END
-$$;
-
--- `done`, or `taken` and nothing is written.
-CREATE OR REPLACE FUNCTION {prefix}_create_v1(
-    p_id text, p_version bigint, p_status text, p_definition_id text, p_is_root boolean, p_record text
-) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '30s' AS $$
-BEGIN
-    INSERT INTO {prefix}_execution (id, version, status, definition_id, is_root, record)
-    VALUES (p_id, p_version, p_status, p_definition_id, p_is_root, p_record)
-    ON CONFLICT (id) DO NOTHING;
-    RETURN CASE WHEN FOUND THEN 'done' ELSE 'taken' END;
-END
-$$;
-
--- All that a step changes besides the record; NULL is nothing. Ids from p_oldest and p_last_number on back are forgotten.
+-- All that a step changes besides the record; NULL is nothing. Ids from p_oldest or p_last_number on back are forgotten.
+-- Only called by the two that follow, under their settings.
 CREATE OR REPLACE FUNCTION {prefix}_apply_v1(
     p_id text, p_version bigint,
     p_cancels text[], p_paths text[], p_dues double precision[], p_ranks integer[], p_armings bigint[], p_hold boolean,
@@ -134,7 +109,7 @@ CREATE OR REPLACE FUNCTION {prefix}_apply_v1(
     p_messages text[], p_sources text[], p_targets text[], p_message_texts text[],
     p_batches text[], p_parents text[], p_batch_texts text[],
     p_acks text[], p_spawn_acks text[], p_step text, p_kept_steps bigint
-) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '30s' AS $$
+) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF p_cancels IS NOT NULL THEN
         DELETE FROM {prefix}_timer WHERE execution_id = p_id AND path = ANY (p_cancels);
@@ -194,6 +169,59 @@ BEGIN
             ORDER BY kept.version DESC OFFSET p_kept_steps LIMIT 1
         );
     END IF;
+END
+$$;
+
+-- The compare-and-set with all its effects: `done`, or `lost` or `gone` and nothing is written.
+CREATE OR REPLACE FUNCTION {prefix}_commit_v1(
+    p_id text, p_expected bigint, p_version bigint, p_status text, p_record text,
+    p_cancels text[], p_paths text[], p_dues double precision[], p_ranks integer[], p_armings bigint[], p_hold boolean,
+    p_forget text, p_event_id text, p_number bigint, p_at double precision,
+    p_last_number bigint, p_oldest double precision,
+    p_messages text[], p_sources text[], p_targets text[], p_message_texts text[],
+    p_batches text[], p_parents text[], p_batch_texts text[],
+    p_acks text[], p_spawn_acks text[], p_step text, p_kept_steps bigint
+) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '30s' AS $$
+BEGIN
+    UPDATE {prefix}_execution SET version = p_version, status = p_status, record = p_record
+    WHERE id = p_id AND version = p_expected;
+    IF NOT FOUND THEN
+        RETURN CASE WHEN EXISTS (SELECT FROM {prefix}_execution WHERE id = p_id) THEN 'lost' ELSE 'gone' END;
+    END IF;
+    PERFORM {prefix}_apply_v1(
+        p_id, p_version, p_cancels, p_paths, p_dues, p_ranks, p_armings, p_hold,
+        p_forget, p_event_id, p_number, p_at, p_last_number, p_oldest,
+        p_messages, p_sources, p_targets, p_message_texts, p_batches, p_parents, p_batch_texts,
+        p_acks, p_spawn_acks, p_step, p_kept_steps
+    );
+    RETURN 'done';
+END
+$$;
+
+-- A new record with all its effects: `done`, or `taken` and nothing is written.
+CREATE OR REPLACE FUNCTION {prefix}_create_v1(
+    p_id text, p_version bigint, p_status text, p_definition_id text, p_is_root boolean, p_record text,
+    p_cancels text[], p_paths text[], p_dues double precision[], p_ranks integer[], p_armings bigint[], p_hold boolean,
+    p_forget text, p_event_id text, p_number bigint, p_at double precision,
+    p_last_number bigint, p_oldest double precision,
+    p_messages text[], p_sources text[], p_targets text[], p_message_texts text[],
+    p_batches text[], p_parents text[], p_batch_texts text[],
+    p_acks text[], p_spawn_acks text[], p_step text, p_kept_steps bigint
+) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '30s' AS $$
+BEGIN
+    INSERT INTO {prefix}_execution (id, version, status, definition_id, is_root, record)
+    VALUES (p_id, p_version, p_status, p_definition_id, p_is_root, p_record)
+    ON CONFLICT (id) DO NOTHING;
+    IF NOT FOUND THEN
+        RETURN 'taken';
+    END IF;
+    PERFORM {prefix}_apply_v1(
+        p_id, p_version, p_cancels, p_paths, p_dues, p_ranks, p_armings, p_hold,
+        p_forget, p_event_id, p_number, p_at, p_last_number, p_oldest,
+        p_messages, p_sources, p_targets, p_message_texts, p_batches, p_parents, p_batch_texts,
+        p_acks, p_spawn_acks, p_step, p_kept_steps
+    );
+    RETURN 'done';
 END
 $$;
 

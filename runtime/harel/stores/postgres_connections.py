@@ -1,7 +1,7 @@
 """Connections to Postgres: opening, lending, checking, trying again, and what the server's errors mean.
 
-It knows nothing of executions. Nothing here outlives a statement on the server: no prepared statement, no setting, no
-session lock, so that a pooler in transaction mode may stand between. Edges: edges.md, "Postgres" and "Races and
+It knows nothing of executions. No setting and no lock outlives a statement on the server, and statements are prepared
+only where no pooler stands between, so that one in transaction mode may. Edges: edges.md, "Postgres" and "Races and
 interruptions".
 """
 
@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 from harel.errors import StoreFormatError, StoreUnavailable
 from harel.extras import library
@@ -189,7 +190,7 @@ class _Own:
 
     def _connect(self) -> Any:
         try:
-            return self._psycopg.connect(**self._parameters, autocommit=True, prepare_threshold=None)
+            return self._psycopg.connect(**self._parameters, autocommit=True)
         except self._psycopg.Error as error:
             reason = _one_line(str(error))
         # Without the cause: its frames hold the password.
@@ -309,6 +310,7 @@ class Sessions:
         self._error: type[Exception] = library("psycopg").Error
         self._is_checked = False
         self._checking = threading.RLock()
+        self._is_direct: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
     def read(self, statement: str, parameters: Sequence[object] = ()) -> Rows:
         """See `Database.read`; a connection that broke is replaced once."""
@@ -325,7 +327,7 @@ class Sessions:
                 if not self._is_checked:
                     self._patiently(self._check)
                     self._is_checked = True
-        return self._patiently(lambda connection: fetched(connection, statement, parameters))
+        return self._patiently(lambda connection: self._fetched(connection, statement, parameters))
 
     def drop(self) -> None:
         """See `Database.drop`."""
@@ -345,6 +347,14 @@ class Sessions:
                     raise problem(error, self.place, self._sql.prefix) from error
                 time.sleep(pause * random.random())
         raise AssertionError("the last attempt returns or raises")
+
+    def _fetched(self, connection: Any, statement: str, parameters: Sequence[object]) -> Rows:
+        is_direct = self._is_direct.get(connection)
+        if is_direct is None:
+            # A pooler gives every client a process number of its own making.
+            [[pid]] = fetched(connection, "SELECT pg_backend_pid()")
+            is_direct = self._is_direct[connection] = pid == connection.info.backend_pid
+        return fetched(connection, statement, parameters, prepare=None if is_direct else False)
 
     def _check(self, connection: Any) -> Rows:
         """See that the database can hold the store and that the tables are there; make them if that is allowed."""
@@ -439,11 +449,16 @@ class Joined:
         """The connection is the caller's."""
 
 
-def fetched(connection: Any, statement: str, parameters: Sequence[object] = ()) -> Rows:
-    """All rows of a statement as tuples, whatever cursors the connection makes: it may be the caller's."""
+def fetched(
+    connection: Any, statement: str, parameters: Sequence[object] = (), *, prepare: bool | None = False
+) -> Rows:
+    """All rows of a statement as tuples, whatever cursors the connection makes: it may be the caller's.
+
+    With `prepare=None` the connection's own threshold says when a statement is prepared.
+    """
     psycopg = library("psycopg")
     cursor = psycopg.Cursor(connection, row_factory=psycopg.rows.tuple_row)
-    rows: Rows = cursor.execute(statement, parameters, prepare=False).fetchall()
+    rows: Rows = cursor.execute(statement, parameters, prepare=prepare).fetchall()
     return rows
 
 

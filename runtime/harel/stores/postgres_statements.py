@@ -23,19 +23,13 @@ class Statements:
         # A step: one look-up by key, then one write by key and one insert per effect: O(log n).
         self.load = f"SELECT record FROM {execution} WHERE id = %s"
         self.load_step = f"SELECT * FROM {prefix}_load_step_v1(%s, %s)"
-        replace = f"{prefix}_replace_v1(%s, %s, %s, %s, %s)"
-        create = f"{prefix}_create_v1(%s, %s, %s, %s, %s, %s)"
-        self.replace = f"SELECT {replace}"
-        self.create = f"SELECT {create}"
-        # The effects only where the record was written; their parameters come first.
         effects = (
-            f"{prefix}_apply_v1(%s, %s, %s::text[], %s::text[], %s::float8[], %s::int[], %s::bigint[], %s, "
-            "%s, %s, %s, %s, %s, %s, %s::text[], %s::text[], %s::text[], %s::text[], "
-            "%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s, %s)"
+            "%s::text[], %s::text[], %s::float8[], %s::int[], %s::bigint[], %s, %s, %s, %s, %s, %s, %s, "
+            "%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], "
+            "%s::text[], %s::text[], %s, %s"
         )
-        applied = f"SELECT outcome, CASE outcome WHEN 'done' THEN {effects} END FROM"
-        self.replace_and_apply = f"{applied} {replace} AS outcome"
-        self.create_and_apply = f"{applied} {create} AS outcome"
+        self.commit = f"SELECT {prefix}_commit_v1(%s, %s, %s, %s, %s, {effects})"
+        self.create = f"SELECT {prefix}_create_v1(%s, %s, %s, %s, %s, %s, {effects})"
         self.is_processed = f"SELECT 1 FROM {processed} WHERE execution_id = %s AND event_id = %s"
         self.read_trace = f"SELECT step FROM {prefix}_trace WHERE execution_id = %s ORDER BY version"
 
