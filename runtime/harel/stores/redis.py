@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 from typing import Any
 
@@ -33,6 +33,7 @@ from .protocol import (
     Loaded,
     Message,
     Page,
+    Processed,
     SpawnBatch,
     Timer,
     TraceRow,
@@ -61,6 +62,8 @@ _PURGED_AT_ONCE = 1000
 _READ_AT_ONCE = 100
 
 _DEEPEST = 999
+
+_NO_EFFECTS = " 0 0 0 - 0 0 0 0 -"
 
 Position = tuple[float, int, str, str]
 
@@ -110,65 +113,63 @@ class RedisStore:
 
     def load(self, execution_id: str) -> Execution:
         """See `Store.load`."""
-        key = self._record_key(execution_id)
+        key = self._partition(execution_id).record(execution_id)
         return self._execution(execution_id, self._connection.use(lambda client: client.hget(key, "r")))
 
     def load_step(self, execution_id: str, event_id: str) -> Loaded:
         """See `Store.load_step`; with several partitions the flag tells of the execution's own."""
-        record_key, partition = self._record_key(execution_id), self._keys.partition(execution_id)
-        keys = [record_key, partition.seen(execution_id), partition.outbox[0], partition.spawns[0]]
-        record, processed, waiting = self._connection.run(LOAD_STEP, keys, [event_id])
+        partition = self._partition(execution_id)
+        keys = [partition.record(execution_id), partition.seen(execution_id)[0], partition.waiting]
+        answer = self._connection.run(LOAD_STEP, keys, [event_id])
+        record, processed, waiting = answer if isinstance(answer, list) else (answer, 0, 0)
         return Loaded(self._execution(execution_id, record), bool(processed), bool(waiting))
 
     def create(self, execution: Execution, effects: Effects) -> None:
         """See `Store.create`."""
         partition = self._keys.partition(execution.id)
-        keys = [*_step_keys(partition, execution.id), partition.status, partition.ids, partition.roots]
-        arguments = self._step_arguments(execution, int(execution.parent_id is None), effects)
-        answer, *elsewhere = self._connection.run(CREATE, keys, arguments)
-        outcome = as_text(answer)
-        if outcome == "taken":
+        fixed = [partition.record(execution.id), partition.status, partition.ids, partition.roots]
+        keys = fixed + _effect_keys(partition, execution.id, effects)
+        answer = self._connection.run(CREATE, keys, _step_arguments(execution, 0, effects))
+        if not isinstance(answer, list) and as_text(answer) == "taken":
             raise ExecutionAlreadyExists(execution.id)
-        self._acknowledge_elsewhere(effects.acks if outcome == "again" else elsewhere)
+        self._acknowledge_elsewhere(effects, answer)
 
     def commit(self, execution: Execution, expected_version: int, effects: Effects) -> None:
         """See `Store.commit`. What it acknowledges in other partitions goes after it, in calls of their own."""
         partition = self._keys.partition(execution.id)
-        keys = [*_step_keys(partition, execution.id), partition.status]
-        arguments = self._step_arguments(execution, expected_version, effects)
-        answer, *elsewhere = self._connection.run(COMMIT, keys, arguments)
-        outcome = as_text(answer)
-        if outcome in ("lost", "gone"):
-            raise StoreConflict(execution.id, expected_version, "it is gone" if outcome == "gone" else None)
-        self._acknowledge_elsewhere(effects.acks if outcome == "again" else elsewhere)
+        keys = [partition.record(execution.id), partition.status, *_effect_keys(partition, execution.id, effects)]
+        answer = self._connection.run(COMMIT, keys, _step_arguments(execution, expected_version, effects))
+        if not isinstance(answer, list) and as_text(answer) in ("lost", "gone"):
+            raise StoreConflict(execution.id, expected_version, "it is gone" if as_text(answer) == "gone" else None)
+        self._acknowledge_elsewhere(effects, answer)
 
     def is_processed(self, execution_id: str, event_id: str) -> bool:
         """See `Store.is_processed`."""
-        key = self._keys.partition(execution_id).seen(execution_id)
+        key = self._keys.partition(execution_id).seen(execution_id)[0]
         return bool(self._connection.use(lambda client: client.hexists(key, event_id)))
 
     # --- outbox and spawns
 
     def pending_outbox(self, limit: int = 100, after: str | None = None) -> list[Message]:
         """See `Store.pending_outbox`."""
-        queues = [partition.outbox for partition in self._keys.partitions]
-        return [read_message(text) for text in self._pending(queues, limit, after)]
+        queues = [(partition.waiting, partition.outbox) for partition in self._keys.partitions]
+        return [read_message(text) for text in self._pending("m", queues, limit, after)]
 
     def ack_outbox(self, message_id: str) -> None:
         """See `Store.ack_outbox`."""
         for partition in self._keys.likely_first(message_id):
-            if self._connection.run(ACK, [*partition.outbox, partition.owners], ["m", message_id]):
+            if self._connection.run(ACK, [partition.waiting, partition.outbox, partition.owners], ["m", message_id]):
                 return
 
     def pending_spawns(self, limit: int = 100, after: str | None = None) -> list[SpawnBatch]:
         """See `Store.pending_spawns`."""
-        queues = [partition.spawns for partition in self._keys.partitions]
-        return [read_batch(text) for text in self._pending(queues, limit, after)]
+        queues = [(partition.waiting, partition.spawns) for partition in self._keys.partitions]
+        return [read_batch(text) for text in self._pending("s", queues, limit, after)]
 
     def ack_spawn(self, batch_id: str) -> None:
         """See `Store.ack_spawn`."""
         for partition in self._keys.likely_first(batch_id):
-            if self._connection.run(ACK, [*partition.spawns, partition.owners], ["s", batch_id]):
+            if self._connection.run(ACK, [partition.waiting, partition.spawns, partition.owners], ["s", batch_id]):
                 return
 
     # --- timers
@@ -268,11 +269,13 @@ class RedisStore:
 
     # --- records
 
-    def _record_key(self, execution_id: str) -> bytes:
+    def _partition(self, execution_id: str) -> Partition:
+        """Where an execution is looked for. Raises `ExecutionNotFound` for a lone surrogate, which no key has."""
         try:
-            return self._keys.partition(execution_id).record(execution_id)
-        except UnicodeEncodeError:  # a lone surrogate, which no key has
+            execution_id.encode()
+        except UnicodeEncodeError:
             raise ExecutionNotFound(execution_id) from None
+        return self._keys.partition(execution_id)
 
     def _execution(self, execution_id: str, record: Any) -> Execution:
         if record is None:
@@ -308,53 +311,23 @@ class RedisStore:
         found: list[Any] = self._connection.use(lambda client: client.zrangebylex(index, low, high, start, size))
         return found
 
-    # --- what a step writes
+    # --- queues and the due index
 
-    def _step_arguments(self, execution: Execution, sixth: int, effects: Effects) -> list[Any]:
-        """Record and effects, encoded, in the order in which the scripts take them."""
-        record = execution_text(execution)
-        check_size(execution, record, RECORD_LIMIT, "Redis")
-        arguments: list[Any] = [
-            execution.id, os.urandom(12), execution.version, record.encode(), execution.status.value, sixth,
-            len(effects.cancels), *effects.cancels,
-            len(effects.arms),
-        ]  # fmt: skip
-        for timer in effects.arms:
-            arguments += (timer.path, repr(float(timer.due)), _timer_member(timer))
-        arguments.append("" if effects.hold is None else int(effects.hold))
-        arguments += (0,) if effects.forget is None else (1, effects.forget)
-        processed = effects.processed
-        if processed is None:
-            arguments.append(0)
-        else:
-            at, number = float(processed.at), processed.number
-            arguments += (1, processed.event_id, number, repr(at), repr(at - DEDUPE_WINDOW), number - DEDUPE_LIMIT)
-        arguments.append(len(effects.emits))
-        for message in effects.emits:
-            arguments += (message.id, message.source, message.target, message_text(message))
-        arguments.append(len(effects.spawns))
-        for batch in effects.spawns:
-            arguments += (batch.id, batch.parent_id, batch_text(batch))
-        arguments += (len(effects.acks), *effects.acks, len(effects.spawn_acks), *effects.spawn_acks)
-        arguments += (0,) if effects.trace is None else (1, trace_text(effects.trace), effects.trace_limit)
-        return arguments
-
-    def _acknowledge_elsewhere(self, message_ids: Iterable[Any]) -> None:
-        """Forget messages that came from trees in other partitions.
+    def _acknowledge_elsewhere(self, effects: Effects, answer: Any) -> None:
+        """Forget messages that came from trees in other partitions, after a step whose script answered this.
 
         The step that consumed them is committed; if this is cut short they are delivered again, and found consumed.
         """
-        if len(self._keys.partitions) == 1:
+        if len(self._keys.partitions) == 1 or not effects.acks:
             return
-        for id in map(as_text, message_ids):
+        left = map(as_text, answer) if isinstance(answer, list) else effects.acks if as_text(answer) == "again" else ()
+        for id in left:
             self.ack_outbox(id)
 
-    # --- queues and the due index
-
-    def _pending(self, queues: Sequence[tuple[bytes, bytes]], limit: int, after: str | None) -> list[Any]:
+    def _pending(self, mark: str, queues: Sequence[tuple[bytes, bytes]], limit: int, after: str | None) -> list[Any]:
         """The texts of some queues in the order of commits, behind an entry."""
         if len(queues) == 1:
-            asked = ["-inf", int(after is not None), after or "", limit]
+            asked = ["-inf", int(after is not None), after or "", limit, mark]
             texts: list[Any] = self._connection.run(PENDING, queues[0], asked)[1::2]
             return texts
         last = self._place(queues, after)
@@ -362,7 +335,7 @@ class RedisStore:
         for number, queue in enumerate(queues):
             # Two partitions may number alike: then the one that is named first goes first.
             low = "-inf" if last is None else f"{'(' if number <= last[1] else ''}{last[0]}"
-            answer = self._connection.run(PENDING, queue, [low, 0, "", limit])
+            answer = self._connection.run(PENDING, queue, [low, 0, "", limit, mark])
             waiting += [(float(at), number, text) for at, text in zip(answer[::2], answer[1::2], strict=True)]
         waiting.sort(key=lambda entry: entry[:2])
         return [text for _, _, text in waiting[:limit]]
@@ -404,8 +377,68 @@ class RedisStore:
         self._connection.run(PURGE, keys, ids)
 
 
-def _step_keys(partition: Partition, execution_id: str) -> tuple[bytes, ...]:
-    return (*partition.of_execution(execution_id), partition.due, *partition.queues)
+def _effect_keys(partition: Partition, execution_id: str, effects: Effects) -> list[bytes]:
+    """The keys of what a step changes besides the record, as the scripts look for them."""
+    keys: list[bytes] = []
+    if effects.processed is not None:
+        keys += partition.seen(execution_id)
+    if effects.forget is not None:
+        keys.append(partition.seen(execution_id)[0])
+    if effects.cancels or effects.arms or effects.hold is not None:
+        keys += (partition.timers(execution_id), partition.due)
+    if effects.emits or effects.spawns or effects.acks or effects.spawn_acks:
+        keys += partition.queues
+    if effects.trace is not None:
+        keys.append(partition.trace(execution_id))
+    return keys
+
+
+def _step_arguments(execution: Execution, expected_version: int, effects: Effects) -> list[Any]:
+    """Record and effects, encoded: a text of numbers and plain words, then the texts that they count."""
+    record = execution_text(execution)
+    check_size(execution, record, RECORD_LIMIT, "Redis")
+    arguments: list[Any] = [
+        f"{execution.version} {expected_version} {execution.status.value} {os.urandom(8).hex()} "
+        f"{int(execution.parent_id is None)} {_remembered(execution, effects.processed)}{_counts(effects)}",
+        execution.id,
+        record.encode(),
+    ]
+    if effects.processed is not None:
+        arguments.append(effects.processed.event_id)
+    if effects.forget is not None:
+        arguments.append(effects.forget)
+    arguments += effects.cancels
+    for timer in effects.arms:
+        arguments += (timer.path, repr(float(timer.due)), _timer_member(timer))
+    for message in effects.emits:
+        arguments += (message.id, message.source, message.target, message_text(message))
+    for batch in effects.spawns:
+        arguments += (batch.id, batch.parent_id, batch_text(batch))
+    arguments += (*effects.acks, *effects.spawn_acks)
+    if effects.trace is not None:
+        arguments.append(trace_text(effects.trace))
+    return arguments
+
+
+def _remembered(execution: Execution, processed: Processed | None) -> str:
+    """Number and time of the processed id, and from where on older ones are kept, if any can be too old or too many."""
+    if processed is None:
+        return "- - - -"
+    number, at, oldest = processed.number, float(processed.at), processed.at - DEDUPE_WINDOW
+    if number > DEDUPE_LIMIT or execution.created_at < oldest:
+        return f"{number} {at!r} {oldest!r} {number - DEDUPE_LIMIT}"
+    return f"{number} {at!r} - -"
+
+
+def _counts(effects: Effects) -> str:
+    """How many effects there are of each kind; nothing where there are none."""
+    hold, trace = effects.hold, effects.trace
+    counts = (
+        f" {int(effects.forget is not None)} {len(effects.cancels)} {len(effects.arms)} "
+        f"{'-' if hold is None else int(hold)} {len(effects.emits)} {len(effects.spawns)} {len(effects.acks)} "
+        f"{len(effects.spawn_acks)} {'-' if trace is None else effects.trace_limit}"
+    )
+    return "" if counts == _NO_EFFECTS else counts
 
 
 def _version_name(id: str, version: int) -> str:

@@ -91,17 +91,15 @@ class Connection:
 
     def run(self, script: Script, keys: Sequence[bytes], arguments: Sequence[Any] = ()) -> Any:
         """The answer of a script: one command. Raises `StoreUnavailable`, `StoreFormatError`."""
-        return self.use(lambda client: self._ran(client, script, keys, arguments))
+        try:
+            return self._ran(self._ready(), script, keys, arguments)
+        except self._errors as error:
+            raise self._problem(error) from error
 
     def use(self, work: Callable[[Any], T]) -> T:
         """What a function gets from the client. Raises as `run`."""
         try:
-            if not self._is_checked:
-                self._check()
-            if self._unconfirmed is not None:
-                self._replicated(self._client, MARK, [self._unconfirmed], ())
-                self._unconfirmed = None
-            return work(self._client)
+            return work(self._ready())
         except self._errors as error:
             raise self._problem(error) from error
 
@@ -140,6 +138,15 @@ class Connection:
         except (TypeError, ValueError):
             raise ValueError(f"{self.place} is no Redis URL; write {_FORM}") from None
         return client
+
+    def _ready(self) -> Any:
+        """The client of a server that was checked, and whose replicas have what was written."""
+        if not self._is_checked:
+            self._check()
+        if self._unconfirmed is not None:
+            self._replicated(self._client, MARK, [self._unconfirmed], ())
+            self._unconfirmed = None
+        return self._client
 
     def _check(self) -> None:
         with self._lock:

@@ -24,16 +24,17 @@ def slot_of(tag: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The keys of one partition. Those of an execution are made of its id; `steps` are the keys that a step names.
+    """The keys of one partition; those of an execution are made of its id.
 
-    `outbox` and `spawns` are the two queues: a hash of entries and the order of their ids; `owners` is for both.
+    `waiting` has the entries of both queues, `outbox` and `spawns` their order, `owners` whose they are.
     """
 
     number: int
     base: bytes
     due: bytes
-    outbox: tuple[bytes, bytes]
-    spawns: tuple[bytes, bytes]
+    waiting: bytes
+    outbox: bytes
+    spawns: bytes
     owners: bytes
     status: bytes
     ids: bytes
@@ -41,20 +42,17 @@ class Partition:
 
     @classmethod
     def named(cls, number: int, base: bytes) -> Partition:
-        outbox = base + b"outbox", base + b"outbox-order"
-        spawns = base + b"spawns", base + b"spawns-order"
-        more = [base + name for name in (b"owners", b"status", b"ids", b"roots")]
-        return cls(number, base, base + b"due", outbox, spawns, *more)
+        names = b"due", b"waiting", b"outbox", b"spawns", b"owners", b"status", b"ids", b"roots"
+        return cls(number, base, *(base + name for name in names))
 
     @property
-    def queues(self) -> tuple[bytes, ...]:
-        return (*self.outbox, *self.spawns, self.owners)
+    def queues(self) -> tuple[bytes, bytes, bytes, bytes]:
+        return self.waiting, self.outbox, self.spawns, self.owners
 
     def of_execution(self, execution_id: str) -> tuple[bytes, bytes, bytes, bytes, bytes]:
-        """All keys of an execution: record, timers, processed ids, the order of these, trace."""
-        id, base = execution_id.encode(), self.base
-        numbers = base + b"numbers:" + id
-        return base + b"record:" + id, base + b"timers:" + id, base + b"seen:" + id, numbers, base + b"trace:" + id
+        """All keys of an execution: record, timers, processed ids and their order, trace."""
+        id = execution_id
+        return self.record(id), self.timers(id), *self.seen(id), self.trace(id)
 
     def record(self, execution_id: str) -> bytes:
         return self.base + b"record:" + execution_id.encode()
@@ -62,8 +60,10 @@ class Partition:
     def timers(self, execution_id: str) -> bytes:
         return self.base + b"timers:" + execution_id.encode()
 
-    def seen(self, execution_id: str) -> bytes:
-        return self.base + b"seen:" + execution_id.encode()
+    def seen(self, execution_id: str) -> tuple[bytes, bytes]:
+        """Processed ids, and these in the order of their numbers."""
+        id = execution_id.encode()
+        return self.base + b"seen:" + id, self.base + b"numbers:" + id
 
     def trace(self, execution_id: str) -> bytes:
         return self.base + b"trace:" + execution_id.encode()
