@@ -3,7 +3,7 @@
 A step is what every durable step needs at least: read the row, then one transaction with a compare-and-set UPDATE and a
 dedupe INSERT. The floor does it by hand on two tables, with prepared statements, in two ways: as a transaction of two
 statements, and as the one statement that is the least of all. The store does it through its methods. All use the same
-server and client. Rounds take turns, so that a noisy machine is noisy for all; printed are the medians and their ratios.
+server and client. Rounds take turns, so that a noisy machine is noisy for all; printed are the medians and ratios.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def tables(url: str) -> psycopg.Connection:
     connection = psycopg.connect(url, autocommit=True, prepare_threshold=0)
     connection.execute("CREATE TABLE IF NOT EXISTS floor_execution (id text PRIMARY KEY, version bigint, record text)")
     connection.execute(
-        "CREATE TABLE IF NOT EXISTS floor_processed (execution_id text, event_id text, PRIMARY KEY (execution_id, event_id))"
+        "CREATE TABLE IF NOT EXISTS floor_processed "
+        "(execution_id text, event_id text, PRIMARY KEY (execution_id, event_id))"
     )
     connection.execute("TRUNCATE floor_execution, floor_processed")
     connection.execute("INSERT INTO floor_execution VALUES ('order-1', 0, %s)", (json.dumps(CONTEXT),))
