@@ -7,7 +7,6 @@ error. It knows definitions and values, not executions, stores or transitions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from .definition import Definition, Field
@@ -105,6 +104,8 @@ def check_event(definition: Definition, kind: str, data: Mapping[str, Any]) -> N
 
 
 def _unknown(definition: Definition, kind: str) -> str:
+    from difflib import get_close_matches  # slow to import, and seldom wanted
+
     kinds = list(definition.events)
     near = get_close_matches(kind, kinds, n=3, cutoff=0.6)
     message = f"event {_quoted(kind)} is not declared by machine {definition.id}"

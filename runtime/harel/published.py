@@ -1,7 +1,7 @@
 """Published machines: what a store keeps of a version, and what a process may run of it (runtime.md section 6).
 
 A published document is data from outside. It names functions, and only those in modules that this process allows
-are ever imported; its tables are checked before they are run; nothing of it is evaluated. `versions.py` decides
+are ever imported; its tables are checked before they are run; nothing of it is evaluated. `machines.py` decides
 when one is used.
 """
 

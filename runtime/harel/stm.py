@@ -1,6 +1,7 @@
 """`Stm`: what a handler is called with: the live context, who is running, and a key for idempotent effects.
 
-Runtime.md section 3: handlers are called `fn(stm, event, **inputs)`. It knows the draft of the step and nothing else.
+Runtime.md section 3: handlers are called `fn(stm, event, **inputs)`. It knows the draft of the step
+and what its machine declares, no store and no runner.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ class Stm:
 
     Attributes:
         execution_ctx: the context, a live dict of JSON values; what the handler leaves there is committed with the
-        step. execution_id: the execution's id.
+            step.
+        execution_id: the execution's id.
         idempotency_key: the same for every attempt at this call of this event, different for every other call:
             `{execution id}:{step}:{index}:{action}`, with `%` and `:` of the id percent-encoded (edges.md, Values).
     """

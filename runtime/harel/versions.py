@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 
 from .definition import Definition, with_inline
 from .errors import DefinitionChanged, DefinitionNotLoaded, DslError
 from .execution import Execution
 from .program import Program
-
-log = logging.getLogger("harel")
 
 Definitions = Mapping[str, Definition] | Mapping[tuple[str, int], Definition] | Iterable[Definition]
 
