@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from . import engine
 from .archive import Archive
-from .definition import Definition
 from .draft import Draft
 from .driver import ATTEMPTS, Driver, Outgoing
 from .engine import Delivery
@@ -122,17 +121,13 @@ class Control:
             execution.definition_digest, execution.active_path = definition.digest, target_path
             event_id = f"redrive:{execution.version}"
             draft = self._draft(execution, "Redrive", event_id)
-            self._restart_ttl(draft, definition)
+            draft.restart_ttl(definition.ttl)
             yield from self._driver.run(
                 program, draft, engine.resettle(program, draft, Delivery("Redrive", {}, event_id))
             )
             return draft, replace(self._driver.effects(draft), forget=forget)
 
         return (yield from self._change(execution_id, change))
-
-    def _restart_ttl(self, draft: Draft, definition: Definition) -> None:
-        if definition.ttl is not None and draft.execution.parent_id is None:
-            draft.restart_ttl(definition.ttl)
 
     def purge(self, execution_id: str, archive: Archive | None) -> Job[None]:
         """Delete a finished root with its whole tree; each execution is archived first.
@@ -152,7 +147,7 @@ class Control:
         """Load, change, write; again where another writer was faster. Then relay what the change set off."""
         outgoing = Outgoing()
         for left in reversed(range(ATTEMPTS)):
-            execution: Execution = yield StoreCall("load", (execution_id,))
+            execution = yield from load(execution_id)
             expected = execution.version
             try:
                 changed = yield from change(execution)

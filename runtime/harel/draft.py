@@ -65,8 +65,10 @@ class Draft:
         if self.execution.timers.pop(path, None) is not None:
             self._drop(path)
 
-    def restart_ttl(self, ttl: float) -> None:
-        """Count the time to live from now."""
+    def restart_ttl(self, ttl: float | None) -> None:
+        """Count the time to live, where the machine has one, from now; children live as long as their root."""
+        if ttl is None or self.execution.parent_id is not None:
+            return
         self.execution.expires_at = self.now + ttl
         self._put(Timer(self.execution.id, "", self.now + ttl, 0))
 

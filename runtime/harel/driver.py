@@ -6,7 +6,6 @@ the step changes. What a step sets off is left to `relay.py`. Jobs throughout, f
 
 from __future__ import annotations
 
-import logging
 import random
 from collections import deque
 from collections.abc import Callable
@@ -30,15 +29,13 @@ from .errors import (
 )
 from .event import Event
 from .execution import Execution, Status
-from .jobs import Invoke, Job, Pause, StoreCall
+from .jobs import Invoke, Job, Pause, StoreCall, load
 from .machines import Machines
 from .program import Program
 from .stm import Stm
 from .stores.protocol import Effects, Loaded, Message, Processed, SpawnBatch
 from .trace import trace_row
 from .values import check_json, copy_json, error_text, escape_text, from_literal
-
-log = logging.getLogger("harel")
 
 ATTEMPTS = 4
 """How often a step is tried that loses its compare-and-set: once, and three times again (edges.md, Races)."""
@@ -94,8 +91,7 @@ class Driver:
         program = self.machines.registry.program(definition)
         draft = Draft(execution, now, "Start", "start")
         try:
-            if definition.ttl is not None and execution.parent_id is None:
-                draft.restart_ttl(definition.ttl)
+            draft.restart_ttl(definition.ttl)
             yield from self.run(program, draft, engine.start(program, draft))
             self._check_context(program, draft)
         except COMMIT_FAILURES as error:
@@ -121,7 +117,7 @@ class Driver:
 
     def _is_written(self, execution: Execution) -> Job[bool]:
         try:
-            stored: Execution = yield StoreCall("load", (execution.id,))
+            stored = yield from load(execution.id)
         except ExecutionNotFound:
             return False
         return stored.to_json() == execution.to_json()
@@ -270,7 +266,7 @@ class Driver:
 
     def _dead_letter(self, execution_id: str, expected: int, draft: Draft, error: Exception) -> Job[Draft]:
         """The record as it was before the step, failed (edges.md, Meaning: nothing else of the step remains)."""
-        pristine: Execution = yield StoreCall("load", (execution_id,))
+        pristine = yield from load(execution_id)
         if pristine.version != expected:
             raise StoreConflict(execution_id, expected)
         failed = Draft(pristine, draft.now, draft.event_kind, draft.event_id)

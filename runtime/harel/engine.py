@@ -178,9 +178,7 @@ class _Step:
 
     def _domain_event(self) -> Steps:
         event = self.event
-        definition = self.program.definition
-        if definition.ttl is not None and self.execution.parent_id is None:
-            self.draft.restart_ttl(definition.ttl)
+        self.draft.restart_ttl(self.program.definition.ttl)
         if self._broadcast(event):
             return
         taken = self.find(self.active, event.kind, event.data)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from .archive import Archive, as_archive
 from .errors import ExecutionNotFound, PurgeRefused
 from .execution import Execution, Status
-from .jobs import Job, StoreCall
+from .jobs import Job, StoreCall, load
 from .stores.protocol import Page, Store
 
 T = TypeVar("T")
@@ -55,23 +55,23 @@ def purge_tree(execution_id: str, archive: Archive | None) -> Job[int]:
         PurgeRefused: it is no root, or a member of the tree has not ended; nothing was deleted.
     """
     tree = yield from finished_tree(execution_id)
-    for member in tree if archive else ():
-        assert archive is not None
-        archive(member)
+    if archive is not None:
+        for member in tree:
+            archive(member)
     yield StoreCall("purge", ([member.id for member in reversed(tree)],))
     return len(tree)
 
 
 def finished_tree(execution_id: str) -> Job[list[Execution]]:
     """A root and everything below it, all of it ended. Raises as `purge_tree`."""
-    root: Execution = yield StoreCall("load", (execution_id,))
+    root = yield from load(execution_id)
     if root.parent_id is not None:
         raise PurgeRefused(f"execution {execution_id!r} belongs to {root.root_id!r}: purge that one")
     tree = [root]
     ids: list[str] = yield StoreCall("ids_with_prefix", (f"{execution_id}/",))
     for child_id in ids:
         try:
-            tree.append((yield StoreCall("load", (child_id,))))
+            tree.append((yield from load(child_id)))
         except ExecutionNotFound:
             continue
     live = [member for member in tree if not member.status.ended]

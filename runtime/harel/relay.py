@@ -134,8 +134,7 @@ class Relay:
         if not outgoing:
             return execution
         yield from self.relay(outgoing)
-        settled: Execution = yield StoreCall("load", (execution.id,))
-        return settled
+        return (yield from load(execution.id))
 
     def relay(self, outgoing: Outgoing) -> Job[None]:
         """Start children and deliver messages, and what these set off in turn, until nothing is left.
@@ -191,7 +190,7 @@ class Relay:
         left: list[Spawn] = []
         for spawn in batch.spawns:
             try:
-                yield StoreCall("load", (spawn.child_id,))
+                yield from load(spawn.child_id)
             except ExecutionNotFound:
                 left.append(spawn)
         return tuple(left)
@@ -212,7 +211,7 @@ class Relay:
     def _start_children(self, batch: SpawnBatch, outgoing: Outgoing) -> Job[None]:
         """Create the children of one entry that still stands; each exists once, however often this runs."""
         try:
-            parent: Execution = yield StoreCall("load", (batch.parent_id,))
+            parent = yield from load(batch.parent_id)
         except ExecutionNotFound:
             yield StoreCall("ack_spawn", (batch.id,))
             return
@@ -239,11 +238,11 @@ class Relay:
         long: its own `Cancel` found nobody.
         """
         try:
-            parent: Execution | None = yield StoreCall("load", (batch.parent_id,))
+            parent: Execution | None = yield from load(batch.parent_id)
         except ExecutionNotFound:
             parent = None
         for spawn in started:
-            if parent is None or not _has(parent, spawn):
+            if parent is None or not _has(parent, spawn.key, spawn.child_id):
                 message_id = f"{batch.id}:{spawn.key}"
                 yield from self._pass_on(
                     Message(
@@ -311,7 +310,7 @@ class Relay:
     def _is_unborn(self, message: Message) -> Job[bool]:
         """Whether a message is for a child that its sender waits for and nobody has started yet."""
         try:
-            parent: Execution = yield StoreCall("load", (message.source,))
+            parent = yield from load(message.source)
         except ExecutionNotFound:
             return False
         return any(_awaits(parent, key, message.target) for key in parent.children)
@@ -395,12 +394,12 @@ def _is_moot(execution: Execution, delivery: Delivery) -> bool:
     return engine.is_stale(execution, delivery) or (is_dead_letter and delivery.kind not in FROM_THE_TREE)
 
 
-def _has(parent: Execution, spawn: Spawn) -> bool:
+def _has(parent: Execution, key: str, child_id: str) -> bool:
     """Whether a parent that has not ended still has the child, ended or not."""
-    child = parent.children.get(spawn.key)
-    return not parent.status.ended and child is not None and child.id == spawn.child_id
+    child = parent.children.get(key)
+    return not parent.status.ended and child is not None and child.id == child_id
 
 
 def _awaits(parent: Execution, key: str, child_id: str) -> bool:
-    child = parent.children.get(key)
-    return not parent.status.ended and child is not None and child.id == child_id and child.state != "ended"
+    """Whether a parent that has not ended still waits for the child's end."""
+    return _has(parent, key, child_id) and parent.children[key].state != "ended"
