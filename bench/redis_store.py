@@ -1,6 +1,7 @@
 """Steps a second of `RedisStore` beside a floor written by hand, and what a sweep costs, on one server in one run.
 
-    PYTHONPATH=.:runtime:tests python bench/redis_store.py [--steps 2000] [--rounds 5] [--url redis://…] [--peer PYTHON]
+    PYTHONPATH=.:runtime:tests python bench/redis_store.py [--steps 2000] [--rounds 5] [--url redis://…]
+        [--peer PYTHON --peer-module MODULE]
 
 Without `--url` the servers of the test wheels are started, Redis and Valkey, one after the other; a server that is
 named is written to under prefixes of this program, and cleaned up. A step is what every durable step needs at least:
@@ -45,8 +46,9 @@ return 1
 
 DRIVER = '''
 import json, sys, time
+from importlib import import_module
 import redis
-from harel import DurableRunner, Event, RedisStore, definition_from_dsl
+from harel import DurableRunner, Event, definition_from_dsl
 
 SOURCE = """
 event Pay { amount: int }
@@ -67,6 +69,7 @@ machine order {
 """
 
 orders, client = int(sys.argv[1]), redis.Redis.from_url(sys.argv[2])
+RedisStore = import_module(sys.argv[3]).RedisStore
 machine = definition_from_dsl(SOURCE, "order")
 runner = DurableRunner(RedisStore(client), {machine.id: machine}, clock=lambda: 0.0)
 ids = [runner.create(machine.id).id for _ in range(orders)]
@@ -94,7 +97,7 @@ def by_hand(client: redis.Redis) -> Steps:
             record = json.loads(text)
             record["retries"] += 1
             keys = "bench_floor:order-1", "bench_floor:processed:order-1"
-            done = client.evalsha(sha, 2, *keys, version, int(version) + 1, json.dumps(record), f"event-{number}")
+            done = client.evalsha(sha, 2, *keys, version, int(version or 0) + 1, json.dumps(record), f"event-{number}")
             assert done == 1
 
     return steps
@@ -144,9 +147,9 @@ def sweep(store: RedisStore, armed: int) -> float:
     return median(times) * 1000
 
 
-def driven(python: str, orders: int, url: str, environment: dict[str, str]) -> float:
-    """Steps a second of whole runners, of the `harel` that this Python imports."""
-    command = [python, "-c", DRIVER, str(orders), url]
+def driven(python: str, orders: int, url: str, module: str, environment: dict[str, str]) -> float:
+    """Steps a second of whole runners, of the `harel` that this Python imports, on the `RedisStore` of a module."""
+    command = [python, "-c", DRIVER, str(orders), url, module]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
     if run.returncode:
         raise SystemExit(f"{python}: {run.stderr.strip().splitlines()[-1]}")
@@ -169,7 +172,7 @@ def servers(url: str | None) -> Iterator[list[str]]:
             yield [first, second]
 
 
-def measure(url: str, count: int, rounds: int, peer: str | None) -> None:
+def measure(url: str, count: int, rounds: int, peer: str | None, module: str) -> None:
     """Print what was found on one server."""
     with redis.Redis.from_url(url, decode_responses=True) as client:
         info = client.info("server")
@@ -185,10 +188,10 @@ def measure(url: str, count: int, rounds: int, peer: str | None) -> None:
         print(f"{name}: 10 due among 100: {few:.2f} ms   among 100,000: {many:.2f} ms   ratio {many / few:.2f}")
     if peer is not None:
         alone = {variable: value for variable, value in os.environ.items() if variable != "PYTHONPATH"}
-        runs = [
-            (driven(sys.executable, 300, f"{url}?db=1", dict(os.environ)), driven(peer, 300, f"{url}?db=2", alone))
-            for _ in range(rounds)
-        ]
+        runs = []
+        for _ in range(rounds):
+            ours_now = driven(sys.executable, 300, f"{url}?db=1", "harel", dict(os.environ))
+            runs.append((ours_now, driven(peer, 300, f"{url}?db=2", module, alone)))
         own, others = median(pair[0] for pair in runs), median(pair[1] for pair in runs)
         print(f"{name}: runner {own:,.0f} steps/s   peer {others:,.0f} steps/s   {own / others:.1f} times the peer")
 
@@ -199,10 +202,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--url", help="a server to measure on")
     parser.add_argument("--peer", help="a Python in whose environment the peer is installed")
+    parser.add_argument("--peer-module", default="harel", help="where the peer has its RedisStore")
     given = parser.parse_args()
     with servers(given.url) as urls:
         for url in urls:
-            measure(url, given.steps, given.rounds, given.peer)
+            measure(url, given.steps, given.rounds, given.peer, given.peer_module)
 
 
 if __name__ == "__main__":

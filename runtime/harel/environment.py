@@ -61,10 +61,10 @@ class Settings:
     def read(cls, environment: Mapping[str, str] = os.environ) -> Settings:
         """The settings of an environment. An empty variable counts as one that is not set. Raises `SettingError`."""
         given = {name: value for name, value in environment.items() if name.startswith("HAREL_") and value.strip()}
-        folder = given.get("HAREL_DEFINITIONS_DIR")
+        folder, store_url = given.get("HAREL_DEFINITIONS_DIR"), given.get("HAREL_STORE_URL", "")
         return cls(
-            store_backend=given.get("HAREL_STORE_BACKEND", "sqlite").strip().lower(),
-            store_url=given.get("HAREL_STORE_URL", ""),
+            store_backend=(given.get("HAREL_STORE_BACKEND") or scheme_of(store_url) or "sqlite").strip().lower(),
+            store_url=store_url,
             transport_backend=given.get("HAREL_TRANSPORT_BACKEND", "").strip().lower(),
             transport_url=given.get("HAREL_TRANSPORT_URL", ""),
             prefix=_prefix("HAREL_PREFIX", given.get("HAREL_PREFIX", "harel")),

@@ -25,6 +25,7 @@ from crash.scenarios import scenario
 from servers import free_port, redis_server, valkey_server
 
 from harel import DictStore, DurableRunner, Event, definition_from_dsl
+from harel.cli import main
 from harel.errors import ExecutionAlreadyExists, StoreConflict, StoreFormatError, StoreUnavailable
 from harel.execution import Execution, Status
 from harel.stores import redis_connections
@@ -611,6 +612,37 @@ def test_a_server_that_refuses_writes_is_unavailable(store: RedisStore, client: 
 
     assert store.load("order-1") == an_order()
     assert traces_of_effects(store)["due"] == []
+
+
+def test_the_command_takes_the_same_url(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(RedisStore(f"{url}?partitions=4", prefix="shop")) as store:
+        store.create(an_order(), Effects())
+    monkeypatch.setenv("HAREL_STORE_URL", f"{url}?partitions=4")
+    monkeypatch.setenv("HAREL_STORE_BACKEND", "redis")
+    monkeypatch.setenv("HAREL_PREFIX", "shop")
+
+    assert main(["list"]) == 0
+    assert "order-1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("redis://:s3cret@127.0.0.1:{port}/0", "Redis store redis://:***@127.0.0.1:{port}/0 cannot be reached: "),
+        ("redis://:s3cret@cache:port", "redis://:***@cache:port is no Redis URL; write redis://"),
+    ],
+)
+def test_the_command_says_in_one_line_what_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], address: str, message: str
+) -> None:
+    port = free_port()
+    monkeypatch.setenv("HAREL_STORE_URL", address.format(port=port))
+
+    assert main(["list"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("harel: " + message.format(port=port))
 
 
 # --- clients of the caller's

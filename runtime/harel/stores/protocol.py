@@ -148,7 +148,8 @@ class Effects:
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """What a step begins with: the record, whether the event id was processed, and whether the store holds undelivered
-    outbox messages or spawns (of whichever execution), so that a crash's leftovers are noticed for free."""
+    outbox messages or spawns (of whichever execution; a store of several partitions: of those in the execution's own),
+    so that a crash's leftovers are noticed for free."""
 
     execution: Execution
     processed: bool
