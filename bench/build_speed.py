@@ -11,6 +11,7 @@ Ratios compare medians of this run. An import is measured where the runtime that
     1,000 states         `harelc build --force` of one file             / the same of 100 states
     check                `harelc check` of one small file               / `python -c "import textx"`
     import               a generated module of 100 states from .pyc     / a module with one empty dataclass
+    first import         the same in a bare interpreter, with what the modules need: the runtime, `dataclasses`
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def python(code: str) -> list[str]:
 
 
 def harelc(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "harelc", *arguments]
+    """The command as its installed script starts it."""
+    return [*python("import sys; from harelc.cli import main; sys.exit(main())"), *arguments]
 
 
 def project(folder: Path, files: int) -> None:
@@ -77,10 +79,10 @@ def project(folder: Path, files: int) -> None:
     (folder / "empty.py").write_text("from dataclasses import dataclass\n\n\n@dataclass\nclass Empty:\n    pass\n")
 
 
+NEEDED = "import collections.abc, dataclasses, typing, harel.definition, harel.event, harel.generated"
 IMPORTED = """
 import sys, time
-import collections.abc, dataclasses, typing
-import harel.definition, harel.event, harel.generated
+{before}
 sys.path.insert(0, {folder!r})
 begun = time.perf_counter()
 import {module}
@@ -88,9 +90,9 @@ print(time.perf_counter() - begun)
 """
 
 
-def imported(folder: Path, module: str) -> float:
-    """Seconds of an import inside a process in which what both import is there already."""
-    code = python(IMPORTED.format(folder=str(folder), module=module))
+def imported(folder: Path, module: str, before: str = NEEDED) -> float:
+    """Seconds of an import inside a process that has imported something before: what both modules need."""
+    code = python(IMPORTED.format(folder=str(folder), module=module, before=before))
     return float(subprocess.run(code, capture_output=True, check=True, env=environment()).stdout)
 
 
@@ -138,6 +140,10 @@ def measure(folder: Path, rounds: int) -> None:
         "import": (
             lambda: imported(folder / "wide", "wide100"),
             lambda: imported(folder, "empty"),
+        ),
+        "first import": (
+            lambda: imported(folder / "wide", "wide100", before=""),
+            lambda: imported(folder, "empty", before=""),
         ),
     }
     imported(folder / "wide", "wide100")

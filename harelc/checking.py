@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harel.issue import Issue
-
 from . import announce, console
 from .clashes import name_clashes
 from .compiler import compile_file
@@ -16,6 +14,8 @@ from .pool import each
 from .project import STANDARD_INPUT, Job, find_project, from_here, plan
 
 if TYPE_CHECKING:
+    from harel.issue import Issue
+
     from .given import Given
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from harel.definition import Definition
-from harel.issue import Issue
 
 from . import tree
 from .checks import check, check_bound
@@ -25,6 +25,9 @@ from .parsing import room_to_parse
 from .reading import Unreadable, read_source, source_from_text
 from .records import Record
 from .resolve import resolve
+
+if TYPE_CHECKING:
+    from harel.issue import Issue
 
 Rules = Callable[[Unit], Iterator[Finding]]
 """What looks for mistakes in a file whose names are known."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-
-from harel.issue import Issue, Note
+from typing import TYPE_CHECKING
 
 from .records import Record
 from .tree import Span
+
+if TYPE_CHECKING:
+    from harel.issue import Issue
 
 ERROR = "error"
 WARNING = "warning"
@@ -64,6 +66,8 @@ def issues(findings: Iterable[Finding], sources: Sources) -> tuple[Issue, ...]:
 
 
 def _issue(finding: Finding, sources: Sources) -> Issue:
+    from harel.issue import Issue, Note  # slow to import, and wanted only where something is found
+
     line, column, end_line, end_column = _extent(finding.span, sources)
     notes = tuple(Note(span.file, *_extent(span, sources)[:2], text) for span, text in finding.notes)
     return Issue(

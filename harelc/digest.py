@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from functools import cache
 
 from . import tree
 from .durations import seconds
+from .records import Record
 from .versions import version
 
 DIGEST_FORMAT = 1
@@ -85,7 +85,7 @@ def _write(node: object, out: list[str], own: frozenset[str] = frozenset()) -> N
     elif isinstance(node, tree.Machine):
         out.append(f"Machine({version(node.version)})")
         _write([node.name, node.body], out, own)
-    elif is_dataclass(node) and not isinstance(node, type):
+    elif isinstance(node, Record):
         out.append(f"{type(node).__name__}(")
         for name in _counted(type(node)):
             value = getattr(node, name)
@@ -105,9 +105,9 @@ def _write(node: object, out: list[str], own: frozenset[str] = frozenset()) -> N
 
 
 @cache
-def _counted(node_type: type) -> tuple[str, ...]:
+def _counted(node_type: type[Record]) -> tuple[str, ...]:
     """The fields of a node's type that carry meaning."""
-    return tuple(field.name for field in fields(node_type) if field.name not in _LEFT_OUT)
+    return tuple(name for name in node_type.__match_args__ if name not in _LEFT_OUT)
 
 
 def _write_argument(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ import click
 
 from . import console
 from .project import SUFFIX, find_sources, shown
+from .records import Record
 
 if TYPE_CHECKING:
     from .diagnostics import Finding, Source
@@ -25,8 +25,7 @@ _STANDARD_INPUT = Path("-")
 _MARK = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class _Laid:
+class _Laid(Record):
     """A source by the name the user knows, as it is and as it should be: texts with plain line ends; `data` is what
     the file should hold."""
 

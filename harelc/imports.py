@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from . import tree
 from .diagnostics import WARNING, Finding, Source
@@ -22,6 +23,12 @@ Load = Callable[[str], Source]
 
 Imports = Mapping[str, list[tuple[tree.Import, str]]]
 """For each file its import lines with the file each leads to; a line with a finding is left out."""
+
+Parsed = tuple[tree.File, tuple[Finding, ...]]
+"""The tree of a file, and the findings of the parser."""
+
+_KEPT = 128
+"""How many imported files are remembered parsed."""
 
 _OF_IMPORTS = frozenset({"import_not_found", "import_outside", "import_cycle"})
 
@@ -69,6 +76,12 @@ def link(entry: Source, load: Load) -> Linked:
     )
 
 
+@lru_cache(maxsize=_KEPT)
+def _parsed(name: str, text: str) -> Parsed:
+    """The tree of an imported file: in a build many files import the same ones."""
+    return parse(Source(name, text))
+
+
 class _Reader:
     """Reads files depth-first. `finished` has every file behind those that it imports."""
 
@@ -82,7 +95,7 @@ class _Reader:
 
     def visit(self, entry: Source) -> None:
         """Read the entry and all behind it; no recursion, so that a long chain of imports is only long."""
-        way: list[tuple[str, Iterator[tree.Import]]] = [(entry.name, self._open(entry))]
+        way: list[tuple[str, Iterator[tree.Import]]] = [(entry.name, self._open(entry, parse(entry)))]
         came: list[tree.Import] = []
         while way:
             name, waiting = way[-1]
@@ -105,8 +118,8 @@ class _Reader:
                 way.append((target, opened))
                 came.append(found)
 
-    def _open(self, source: Source) -> Iterator[tree.Import]:
-        file, findings = parse(source)
+    def _open(self, source: Source, parsed: Parsed) -> Iterator[tree.Import]:
+        file, findings = parsed
         self.findings += findings
         return self._add(source, file)
 
@@ -129,7 +142,8 @@ class _Reader:
     def _read(self, target: str, found: tree.Import, came: list[tree.Import]) -> Iterator[tree.Import] | None:
         """The imports of a file that was not read before; `None`, with a finding, where there is no such file."""
         try:
-            return self._open(self._load(target))
+            source = self._load(target)
+            return self._open(source, _parsed(source.name, source.text))
         except Unreadable as error:
             if error.finding.code == "encoding_error":
                 self.findings.append(error.finding)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -38,8 +38,7 @@ class Project(Record):
         return relative(source, self.root) if self.marked else source.name
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Job:
+class Job(Record):
     """One source to build: where it is, its name in what is made of it, the folder for that, and whether diagrams
     and pages are made.
 
@@ -54,6 +53,9 @@ class Job:
     output: Path
     diagrams: bool
     docs: bool
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
 
 class Plan(Record):

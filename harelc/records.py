@@ -24,7 +24,8 @@ class _Fields:
 @cache
 def _fields(kind: type[Record]) -> dict[str, Field[Any]]:
     """As a dataclass has them, but that their types and defaults are left out."""
-    made = make_dataclass(kind.__name__, kind.__match_args__, init=False, repr=False, eq=False)
+    names = kind.__match_args__
+    made = make_dataclass(kind.__name__, names, namespace={"__doc__": ""}, init=False, repr=False, eq=False)
     fields: dict[str, Field[Any]] = vars(made)["__dataclass_fields__"]
     return fields
 

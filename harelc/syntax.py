@@ -7,7 +7,7 @@ broken, so that the later stages look at everything else as usual.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import outline, reading, tree
@@ -15,14 +15,14 @@ from .convert import Conversion
 from .diagnostics import Finding, Source
 from .outline import Declaration
 from .parsing import Mismatch, Node, parse_items, room_to_parse
+from .records import Record
 from .tree import Span
 
 if TYPE_CHECKING:
     from .recovery import Mistake
 
 
-@dataclass(frozen=True)
-class _Read:
+class _Read(Record):
     """The items of one declaration (none, or the one) and its findings."""
 
     items: tuple[tree.Item, ...]

@@ -503,4 +503,34 @@ PAGES = (
             }
         """,
     ),
+    _page(
+        "name_clash",
+        """Two names of a source would be one name in Python, or two machines one file (edges, Values).
+
+        Signs that Python's names cannot have become `_`, and file names do not tell upper from lower case everywhere. A
+        generated module could then reach only one of the two.
+
+        Wrong:
+
+            event "Order Paid" {}
+            event Order_Paid {}
+            machine order {
+              initial Cart
+              state Cart {}
+              final Done success {}
+              from Cart to Done on "Order Paid" | Order_Paid
+            }
+
+        Right:
+
+            event "Order Paid" {}
+            event OrderSettled {}
+            machine order {
+              initial Cart
+              state Cart {}
+              final Done success {}
+              from Cart to Done on "Order Paid" | OrderSettled
+            }
+        """,
+    ),
 )

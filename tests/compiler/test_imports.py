@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from harelc import imports, syntax, tree
 from harelc.compiler import compile_file, compile_text
+from harelc.diagnostics import Finding, Source
 
 from .sources import MAIN, ORDER, compiled, found, issues, only, pointed_at
 
@@ -264,3 +266,46 @@ def test_many_ways_to_one_machine_cost_neither_time_nor_memory() -> None:
 
     assert codes == []
     assert time.perf_counter() - start < 5
+
+
+# --- files on the disk
+
+
+def test_a_file_that_many_import_is_parsed_once_and_again_when_its_text_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+
+    def parse(source: Source) -> tuple[tree.File, tuple[Finding, ...]]:
+        parsed.append(source.name)
+        return syntax.parse(source)
+
+    monkeypatch.setattr(imports, "parse", parse)
+    library = tmp_path / "shared-by-many.stm"
+    library.write_text(GO)
+    for name in ("first.stm", "second.stm"):
+        (tmp_path / name).write_text(f'import "{library.name}"\n{ORDER}')
+        assert compile_file(tmp_path / name).issues == ()
+    library.write_text("event Stop {}\n")
+    codes = [issue.code for issue in compile_file(tmp_path / "second.stm").issues if issue.severity == "error"]
+
+    assert parsed == ["first.stm", library.name, "second.stm", "second.stm", library.name]
+    assert codes == ["unknown_event"]
+
+
+def test_a_link_that_leads_out_of_the_folder_is_compiled_under_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.stm").write_text(GO + ORDER + "oops\n")
+    (tmp_path / "project").mkdir()
+    link = tmp_path / "project" / "order.stm"
+    link.symlink_to(tmp_path / "elsewhere.stm")
+
+    (issue,) = compile_file(link, root=tmp_path / "project").issues
+
+    assert (issue.code, issue.file) == ("syntax_error", "order.stm")
+
+
+def test_a_file_outside_of_the_folder_that_imports_may_not_leave_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.stm").write_text(GO + ORDER)
+
+    with pytest.raises(ValueError, match=r"elsewhere\.stm does not lie below .*project"):
+        compile_file(tmp_path / "elsewhere.stm", root=tmp_path / "project")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from harelc import explain
 from harelc.checks import PAGES
+from harelc.clashes import name_clashes
 from harelc.compiler import Compilation, bound_check, compile_source
 from harelc.diagnostics import Finding, Source
 from harelc.explain import Explanation, Files
@@ -39,7 +41,8 @@ def compiled(files: Files, code: str) -> Compilation:
 @pytest.mark.parametrize("page", EXPLAINED, ids=lambda page: page.code)
 def test_the_wrong_example_gives_exactly_this_finding(page: Explanation) -> None:
     assert page.wrong is not None
-    issues = compiled(page.wrong, page.code).issues
+    compilation = compiled(page.wrong, page.code)
+    issues = (*compilation.issues, *name_clashes(compilation))
 
     assert [(issue.code, issue.severity) for issue in issues] == [(page.code, page.severity)]
 
@@ -49,7 +52,7 @@ def test_the_right_example_gives_no_finding(page: Explanation) -> None:
     assert page.right is not None
     compilation = compiled(page.right, page.code)
 
-    assert compilation.issues == ()
+    assert (*compilation.issues, *name_clashes(compilation)) == ()
     assert compilation.definitions
 
 
@@ -59,16 +62,41 @@ def test_each_code_has_one_page() -> None:
     assert sorted(set(codes)) == sorted(codes)
 
 
-def test_every_code_that_a_stage_reports_has_a_page() -> None:
+def named(value: ast.expr, pattern: str = r"[a-z]+(_[a-z]+)*") -> set[str]:
+    """The texts in an expression that look like codes."""
+    texts = {node.value for node in ast.walk(value) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {text for text in texts if re.fullmatch(pattern, text)}
+
+
+def codes_in(module: ast.Module) -> set[str]:
+    """The codes that a module may report: what goes to `Finding`, or to whatever is called `code`."""
+    takers = {"Finding": 0}
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef):
+            names = [argument.arg for argument in node.args.args if argument.arg != "self"]
+            takers |= {node.name: names.index("code")} if "code" in names else {}
+    found: set[str] = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if len(node.args) > takers.get(name, 99):
+                found |= named(node.args[takers[name]])
+            for given in node.keywords:
+                found |= named(given.value) if given.arg == "code" else set()
+        elif isinstance(node, ast.Assign):
+            targets = {
+                one.id.lower() for target in node.targets for one in ast.walk(target) if isinstance(one, ast.Name)
+            }
+            found |= named(node.value, r"[a-z]+(_[a-z]+)+") if "code" in targets else set()
+    return found
+
+
+def test_every_code_that_is_reported_anywhere_has_a_page() -> None:
     reported = {
-        code
-        for path in SOURCES.glob("*.py")
-        for code in re.findall(r'Finding\(\s*"(\w+)"|"(\w+)" if .* else "(\w+)"', path.read_text(encoding="utf-8"))
-        for code in code
-        if "_" in code
+        code for path in SOURCES.rglob("*.py") for code in codes_in(ast.parse(path.read_text(encoding="utf-8")))
     }
 
-    assert "unknown_state" in reported
+    assert {"unknown_state", "name_clash", "ttl_not_positive", "import_outside", "unknown_machine"} <= reported
     assert reported - {page.code for page in PAGES} == set()
 
 
