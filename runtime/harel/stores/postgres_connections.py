@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import random
-import selectors
+import select
 import threading
 import time
 import weakref
@@ -49,8 +49,6 @@ _LOCKED, _CANCELLED = "55P03", "57014"
 _FAILED_TRANSACTION = "25P02"
 
 _FORM = "postgresql://[user:password@]host:port/database, with special characters of the password percent-encoded"
-
-_Selector = selectors.PollSelector if hasattr(selectors, "PollSelector") else selectors.SelectSelector
 
 
 class ConnectionLost(StoreUnavailable):
@@ -291,9 +289,11 @@ def _is_quiet(connection: Any) -> bool:
     """Whether the server has said nothing since; what it says to an idle connection is that it hangs up."""
     if connection.closed:
         return False
-    with _Selector() as selector:
-        selector.register(connection.fileno(), selectors.EVENT_READ)
-        return not selector.select(0)
+    if not hasattr(select, "poll"):  # Windows, where this has no limit
+        return not select.select([connection.fileno()], [], [], 0)[0]
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return not poll.poll(0)
 
 
 # --- running statements
