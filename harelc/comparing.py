@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from . import console
+from .spelling import did_you_mean
 
 if TYPE_CHECKING:
     from .difference import Difference
@@ -98,10 +99,8 @@ def _chosen(differences: Sequence[Difference], machine: str | None) -> Sequence[
         return differences
     names = sorted({each.machine for each in differences})
     if machine not in names:
-        from difflib import get_close_matches  # slow to import, and seldom wanted
-
-        near = get_close_matches(machine, names, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(f'`{name}`' for name in names)}"
+        near = did_you_mean(machine, names, most=1)
+        hint = near or f"there are {', '.join(f'`{name}`' for name in names)}"
         raise console.Refusal(f"neither side has a machine `{machine}`; {hint}")
     return [each for each in differences if each.machine == machine]
 

@@ -7,10 +7,10 @@ rules never show. Reads text without comments.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from .parsing import END, Mismatch
 from .slips import STATEMENT, advice
+from .spelling import did_you_mean
 from .tokens import token_at
 
 STATEMENTS = frozenset(
@@ -97,8 +97,7 @@ def hint(mismatch: Mismatch, text: str) -> str | None:
     if token.kind == "word":
         candidates = [word for word in mismatch.words if word[0].isalpha()]
         candidates += [word for name in mismatch.tokens for word in _TOKEN_WORDS.get(name, ())]
-        near = get_close_matches(token.text, candidates, n=1)
-        return f"did you mean `{near[0]}`?" if near and near[0] != token.text else None
+        return None if token.text in candidates else did_you_mean(token.text, candidates, most=1)
     needs, remedy = _SIGN_HINTS.get(token.text, ("-", ""))
     if not needs or needs in mismatch.tokens or needs in mismatch.words:
         return remedy

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from textwrap import dedent
 
 from .checks import PAGES
 from .checks.registry import Page
+from .spelling import did_you_mean
 
 Files = Mapping[str, str]
 """Texts by file name; `main.stm` is the file that is checked."""
@@ -24,8 +24,8 @@ class UnknownCode(LookupError):
     """There is no such code. The message names the nearest ones."""
 
     def __init__(self, code: str) -> None:
-        near = get_close_matches(code, [page.code for page in PAGES], n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else "`harelc check` prints the codes"
+        near = did_you_mean(code, (page.code for page in PAGES), cutoff=0.5)
+        hint = near or "`harelc check` prints the codes"
         super().__init__(f"no diagnostic is called `{code}`: {hint}")
 
 

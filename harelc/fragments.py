@@ -7,7 +7,7 @@ where it is, and has had its finding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from . import tree
@@ -15,6 +15,7 @@ from .diagnostics import Finding
 from .parameters import KINDS, delay_faults, faults
 from .records import Record
 from .scopes import Scope
+from .spelling import did_you_mean, similar
 from .walk import statements
 
 SIZE_LIMIT = 100_000
@@ -128,7 +129,7 @@ class _Expansion:
         fragment = found.get(use.fragment.text)
         if fragment is None:
             if self._scopes[use.fragment.span.file].is_complete:
-                self.findings.append(_unknown(use, list(found)))
+                self.findings.append(_unknown(use, found))
             return use
         if id(fragment) in place.open:
             return use
@@ -160,7 +161,7 @@ class _Expansion:
             if value is None:
                 continue
             bound[parameter.name.text] = (parameter.kind.text, value)
-            if isinstance(value, (tree.Compare, tree.GuardRef, tree.Not, tree.And, tree.Or)):
+            if isinstance(value, tree.Predicate):
                 size, depth = self._extent(value)
                 if size > SIZE_LIMIT:
                     raise _TooLarge(chain)
@@ -248,18 +249,16 @@ def text_faults(fragment: tree.Fragment, scopes: Mapping[str, Scope]) -> Iterato
         if target is not None:
             yield from _argument_faults(use, target, own)
         elif scope.is_complete:
-            yield _unknown(use, list(scope.fragments))
+            yield _unknown(use, scope.fragments)
 
 
 # --- arguments
 
 
-def _unknown(use: tree.Use, known: list[str]) -> Finding:
-    from difflib import get_close_matches  # slow to import, and seldom wanted
-
-    near = get_close_matches(use.fragment.text, known, 1)
-    hint = f"a fragment with a similar name exists: `{near[0]}`" if near else "declare it, or import the file that does"
-    return Finding("unknown_fragment", use.fragment.span, f"no fragment `{use.fragment.text}` is visible here", hint)
+def _unknown(use: tree.Use, known: Iterable[str]) -> Finding:
+    name = use.fragment.text
+    hint = similar(name, known, "a fragment with a similar name exists") or "declare it, or import the file that does"
+    return Finding("unknown_fragment", use.fragment.span, f"no fragment `{name}` is visible here", hint)
 
 
 def _argument_faults(use: tree.Use, fragment: tree.Fragment, own: Mapping[str, str]) -> Iterator[Finding]:
@@ -274,10 +273,7 @@ def _argument_faults(use: tree.Use, fragment: tree.Fragment, own: Mapping[str, s
     for argument in use.arguments:
         key = argument.name.text
         if key not in kinds:
-            from difflib import get_close_matches
-
-            near = get_close_matches(key, list(kinds), 1)
-            hint = f"did you mean `{near[0]}`?" if near else f"it takes {_listed(list(kinds))}"
+            hint = did_you_mean(key, kinds, most=1) or f"it takes {_listed(list(kinds))}"
             yield Finding("fragment_argument", place, f"the fragment `{name}` has no parameter `{key}`", hint)
         elif kinds[key] in KINDS and not _fits(kinds[key], argument.value, own):
             message = f"the argument `{key}` of `{name}` is no {kinds[key]}"
@@ -318,7 +314,7 @@ def _as(kind: str, value: tree.Predicate | tree.Literal | tree.Action | tree.Pat
         bare = _bare(value)
         if bare is not None:
             return tree.GuardRef(bare, bare.span)
-        return value if isinstance(value, (tree.Compare, tree.GuardRef, tree.Not, tree.And, tree.Or)) else None
+        return value if isinstance(value, tree.Predicate) else None
     if kind == "event":
         return _bare(value) or _text(value)
     return _path(value)
@@ -441,7 +437,7 @@ def _bound_predicate(predicate: tree.Predicate, bound: Bindings) -> tree.Predica
         return replace(predicate, right=_bound_operand(predicate.right, bound))
     if isinstance(predicate, tree.GuardRef):
         value = _parameter(bound, "guard", predicate.name.text)
-        return value if isinstance(value, (tree.Compare, tree.GuardRef, tree.Not, tree.And, tree.Or)) else predicate
+        return value if isinstance(value, tree.Predicate) else predicate
     if isinstance(predicate, tree.Not):
         return replace(predicate, term=_bound_predicate(predicate.term, bound))
     return replace(predicate, terms=tuple(_bound_predicate(term, bound) for term in predicate.terms))
@@ -452,7 +448,7 @@ def _bound_use(use: tree.Use, bound: Bindings, depth: int) -> tree.Use:
 
     def argument(given: tree.Argument) -> tree.Argument:
         value = given.value
-        if isinstance(value, (tree.Compare, tree.GuardRef, tree.Not, tree.And, tree.Or)):
+        if isinstance(value, tree.Predicate):
             return replace(given, value=_bound_predicate(value, bound))
         if isinstance(value, tree.Path):
             return replace(given, value=_bound_path(value, bound, depth))

@@ -12,6 +12,7 @@ from . import tree
 from .diagnostics import Finding
 from .kinds import DELIVERED, RESERVED
 from .scopes import Scope
+from .spelling import similar
 from .walk import guard_refs, predicates, statements
 
 Key = tuple[str, str, str]
@@ -108,7 +109,7 @@ class Names:
         scope = self.scopes[use.span.file]
         for argument in use.arguments:
             value = argument.value
-            if isinstance(value, (tree.Compare, tree.GuardRef, tree.Not, tree.And, tree.Or)):
+            if isinstance(value, tree.Predicate):
                 for ref in guard_refs(value):
                     guard = scope.guards.get(ref.name.text)
                     if guard is not None and ref.name.text not in self.parameters:
@@ -131,8 +132,8 @@ class Names:
         article = "an" if noun[0] in "aeiou" else "a"
         key = (code, span.file, name)
         if key not in self._hints:  # one misspelt name may stand in thousands of places
-            similar = nearest(name, known, f"{article} {noun} with a similar name exists")
-            self._hints[key] = similar or _DECLARE[code]
+            hint = similar(name, known, f"{article} {noun} with a similar name exists")
+            self._hints[key] = hint or _DECLARE[code]
         self.findings.append(Finding(code, span, f"no {noun} `{name}` is declared here", self._hints[key]))
 
 
@@ -141,15 +142,6 @@ _DECLARE = {
     "unknown_guard": "declare it: `guard NAME = …`",
     "unknown_machine": "declare it in this file, or reach it through an import and its alias",
 }
-
-
-def nearest(name: str, known: Iterable[str], words: str) -> str | None:
-    """A hint with the known name that is most like another, if one is like it at all; case makes no difference."""
-    folded = {one.casefold(): one for one in reversed(list(known))}
-    from difflib import get_close_matches  # slow to import, and seldom wanted
-
-    near = get_close_matches(name.casefold(), folded, 1)
-    return f"{words}: `{folded[near[0]]}`" if near else None
 
 
 # --- guards

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from . import tree
 from .diagnostics import Finding
 from .durations import seconds
+from .spelling import did_you_mean
 from .walk import statements
 
 KINDS = ("action", "guard", "state", "value", "event")
@@ -26,11 +27,8 @@ def faults(fragment: tree.Fragment) -> Iterator[Finding]:
     kinds = {parameter.name.text: parameter.kind.text for parameter in fragment.parameters}
     for parameter in fragment.parameters:
         if parameter.kind.text not in KINDS:
-            from difflib import get_close_matches  # slow to import, and seldom wanted
-
-            near = get_close_matches(parameter.kind.text, KINDS, 1)
             message = f"expected `action`, `guard`, `state`, `value` or `event`, found `{parameter.kind.text}`"
-            hint = f"did you mean `{near[0]}`?" if near else None
+            hint = did_you_mean(parameter.kind.text, KINDS, most=1)
             yield Finding("syntax_error", parameter.kind.span, message, hint)
     for part in statements(fragment.body):
         if isinstance(part, tree.Timeout | tree.Ttl):

@@ -24,8 +24,9 @@ from .model import (
     TransitionModel,
     Unit,
 )
-from .names import Names, guard_faults, nearest
+from .names import Names, guard_faults
 from .records import Record
+from .spelling import similar
 from .versions import version
 from .walk import guard_refs, predicates
 
@@ -123,7 +124,7 @@ class _Builder:
         self.written: list[tuple[int, tree.Transition]] = []
 
     def build(self, body: tuple[tree.Statement, ...], chain: tuple[tree.Use, ...] = ()) -> None:
-        self.context = next((part for part in body if isinstance(part, tree.Context)), None)
+        self.context = _context(body)
         root = _Body(0, "", "", None, "machine", self.node, body, chain)
         self.states.append(root)
         self._walk(root)
@@ -170,7 +171,7 @@ class _Builder:
         if state.kind != "orthogonal":  # its regions begin all at once, whatever it says
             state.initial = found
         if found is None:
-            hint = nearest(name, state.children, "a state of this body with a similar name exists")
+            hint = similar(name, state.children, "a state of this body with a similar name exists")
             message = f"`initial` names `{name}`, which is no state of this body"
             self.names.findings.append(Finding("initial_unresolved", written.target.span, message, hint))
 
@@ -209,7 +210,7 @@ class _Builder:
         if name.text == own:
             return home
         if name.text not in body.lost:
-            hint = nearest(name.text, [*body.children, own], "a state of this body with a similar name exists")
+            hint = similar(name.text, [*body.children, own], "a state of this body with a similar name exists")
             where = f"`{self._label(body)}`"
             message = f"no state `{name.text}` stands in {where}, where this transition begins"
             self.names.findings.append(Finding("unknown_state", name.span, message, hint or _FROM))
@@ -254,7 +255,7 @@ class _Builder:
 
     def _unknown_target(self, path: tree.Path, node: tree.Transition, visible: list[str], place: str) -> None:
         code = "selector_target_unresolved" if node.form in ("choose", "select") else "unknown_state"
-        hint = self._deeper(path) or nearest(str(path), visible, "a state with a similar name exists")
+        hint = self._deeper(path) or similar(str(path), visible, "a state with a similar name exists")
         message = f"no state `{path}` is visible from `{place}`"
         self.names.findings.append(Finding(code, path.span, message, hint or _TO))
 
@@ -323,8 +324,12 @@ _TO = "a target is looked up from the body outwards; `A.B` steps down"
 
 
 def _signature(machine: tree.Machine) -> Signature:
-    context = next((part for part in machine.body if isinstance(part, tree.Context)), None)
-    return Signature(machine.name.text, version(machine.version), machine, machine.span.file, context)
+    return Signature(machine.name.text, version(machine.version), machine, machine.span.file, _context(machine.body))
+
+
+def _context(body: tuple[tree.Statement, ...]) -> tree.Context | None:
+    """The schema that a machine's body declares; a second one is a finding of the rules."""
+    return next((part for part in body if isinstance(part, tree.Context)), None)
 
 
 def _state_model(state: _Body) -> StateModel:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from .. import tree
 from ..diagnostics import ERROR
 from ..model import StateModel
+from ..spelling import did_you_mean
 from .facts import Facts
 from .registry import Fault, rule
-from .spelling import did_you_mean
 
 
 @rule("terminal_missing_outcome", ERROR)

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from .. import tree
 from ..diagnostics import ERROR, WARNING
 from ..model import InvokeModel, MachineModel
+from ..spelling import did_you_mean
 from .decide import Reader, Some, always_holds, given, types_at
 from .facts import Facts, FileFacts
 from .registry import Fault, rule
-from .spelling import did_you_mean
 from .walk import bodies
 
 Key = tuple[str, str]

@@ -11,10 +11,10 @@ from .. import tree
 from ..diagnostics import ERROR, WARNING
 from ..model import TransitionModel
 from ..records import Record
+from ..spelling import did_you_mean
 from ..walk import tests
 from .facts import Facts, FileFacts, context_refs, event_refs
 from .registry import Fault, rule
-from .spelling import did_you_mean
 from .values import (
     UNKNOWN,
     Type,

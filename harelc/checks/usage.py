@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from .. import tree
 from ..diagnostics import WARNING
 from ..kinds import DELIVERED, RESERVED
+from ..spelling import is_near
 from ..walk import tests
 from .facts import FileFacts
 from .registry import Fault, rule
-from .spelling import is_near
 from .walk import predicates
 
 Declared = tree.Event | tree.Guard | tree.Fragment
