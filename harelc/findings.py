@@ -13,8 +13,6 @@ from .console import has_colour
 from .diagnostics import Source, Sources
 from .reading import Unreadable, read_source
 
-FORMATS = ("text", "json", "github", "sarif")
-
 
 def print_issues(issues: Sequence[Issue], stream: TextIO, known: Sources | None = None) -> None:
     """Findings as text, in colour on a terminal; lines come from `known` sources or from the files."""
