@@ -112,6 +112,10 @@ class Control:
         """
 
         def change(execution: Execution) -> Job[tuple[Draft, Effects] | None]:
+            if execution.status is not Status.FAILED:
+                raise ValueError(
+                    f"execution {execution.id!r} is {execution.status.name}: only a FAILED one can be redriven"
+                )
             definition = self._driver.machines.registry.choose(execution.definition_id, execution.definition_version)
             program = self._driver.machines.registry.program(definition)
             _check_redrive(execution, program, target_path)
@@ -182,8 +186,6 @@ class Control:
 
 def _check_redrive(execution: Execution, program: Program, target_path: str) -> None:
     definition = program.definition
-    if execution.status is not Status.FAILED:
-        raise ValueError(f"execution {execution.id!r} is {execution.status.name}: only a FAILED one can be redriven")
     unfinished = [child.id for child in execution.children.values() if child.state != "ended"]
     if unfinished:
         raise ValueError(f"execution {execution.id!r} has the unfinished child {unfinished[0]!r}: terminate it first")

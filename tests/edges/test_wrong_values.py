@@ -35,3 +35,12 @@ def test_an_event_is_an_event(runner: DurableRunner, event: Any) -> None:
 
     with pytest.raises(EventError, match=f"^an event is an Event\\(kind, data\\), not {type(event).__name__}$"):
         runner.process("order-1", event)
+
+
+def test_a_redrive_of_what_has_not_failed_says_so_even_where_the_machine_is_not_loaded() -> None:
+    runner = DurableRunner(DictStore(), [definition_from_dsl(ORDER)])
+    runner.create("order", execution_id="order-1")
+    elsewhere = DurableRunner(runner.store, [])
+
+    with pytest.raises(ValueError, match=r"^execution 'order-1' is RUNNING: only a FAILED one can be redriven$"):
+        elsewhere.redrive("order-1", "Cart")
