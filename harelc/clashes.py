@@ -5,7 +5,7 @@ The names themselves are decided by `pynames.py` and `interface.py`; here a clas
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from . import tree
@@ -57,27 +57,43 @@ class _Places:
         message = (
             f"the {clash.what} `{clash.first}` and `{clash.second}` would both be called `{clash.python}` in Python"
         )
-        own = {name: _first_in(self._file, name) for name in (clash.first, clash.second)}
-        others = {name: self._elsewhere(name) for name, span in own.items() if span is None}
-        named = clash.first if own[clash.second] is None and own[clash.first] is not None else clash.second
-        notes = [(span, f"`{name}` is here") for name, span in own.items() if span is not None and name != named]
+        both = (clash.first, clash.second)
+        is_declared = clash.what.startswith(("events", "fields"))
+        others = {name: place for name in both if is_declared and (place := self._elsewhere(name))}
+        own = {name: self._here(name) for name in both if name not in others}
+        named = clash.second if clash.second in own or not own else clash.first
+        notes = [(span, f"`{name}` is here") for name, span in own.items() if name != named]
         notes += [(span, f"`{name}` is here") for name, (_, span) in others.items()]
-        at = own[named] or others[named][0]
+        at = own[named] if named in own else others[named][0]
         return Finding(CODE, at, message, "rename one of them", tuple(notes))
 
-    def _elsewhere(self, name: str) -> tuple[tree.Span, tree.Span]:
-        """The import line that brings a name in, and the name's own place."""
+    def _elsewhere(self, name: str) -> tuple[tree.Span, tree.Span] | None:
+        """The import line that brings a name in which the file does not declare, and the name's own place."""
+        if _first(_declared(self._file), name) is not None:
+            return None
         for line, files in self._imported.items():
             for file in files:
-                span = _first_in(file, name)
+                span = _first(_declared(file), name)
                 if span is not None:
                     return line.path.span, span
-        beginning = tree.Span(self._file.name, 0, 0)
-        return beginning, beginning
+        return None
+
+    def _here(self, name: str) -> tree.Span:
+        """Where the file declares a name, or uses it first; its beginning where that is only in an imported text."""
+        declared = _first(_declared(self._file), name)
+        return declared or _first(_names(self._file), name) or tree.Span(self._file.name, 0, 0)
 
 
-def _first_in(file: tree.File, name: str) -> tree.Span | None:
-    return min((span for span, text in _names(file) if text == name), default=None)
+def _first(places: Iterable[tuple[tree.Span, str]], name: str) -> tree.Span | None:
+    return min((span for span, text in places if text == name), default=None)
+
+
+def _declared(file: tree.File) -> Iterator[tuple[tree.Span, str]]:
+    for item in file.items:
+        if isinstance(item, tree.Event | tree.Machine):
+            yield item.name.span, item.name.text
+        if isinstance(item, tree.Event):
+            yield from ((field.name.span, field.name.text) for field in item.fields)
 
 
 def _names(node: object) -> Iterator[tuple[tree.Span, str]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harelc import explain, report
+from harelc.clashes import name_clashes
 from harelc.compiler import bound_check, compile_file
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "diagnostics"
@@ -20,7 +21,8 @@ FOLDERS = sorted(path for path in GOLDEN.iterdir() if path.is_dir())
 def test_the_findings_read_as_reviewed(folder: Path, request: pytest.FixtureRequest) -> None:
     code, main, expected = folder.name, folder / "main.stm", folder / "expected.txt"
     compiled = compile_file(main, rules=bound_check) if code == "unbound_handler" else compile_file(main)
-    text = report.text(compiled.issues, compiled.sources, color=False)
+    issues = (*compiled.issues, *name_clashes(compiled))
+    text = report.text(issues, compiled.sources, color=False)
     if request.config.getoption("--harelc-update", default=False):
         expected.write_text(text, encoding="utf-8", newline="\n")
 
