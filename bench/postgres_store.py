@@ -1,4 +1,6 @@
-"""Steps a second of `PostgresStore` beside the floor, in one run: `python bench/postgres_store.py [STEPS] [ROUNDS]`.
+"""Steps a second of `PostgresStore` beside the floor, in one run.
+
+    PYTHONPATH=.:runtime python bench/postgres_store.py [STEPS] [ROUNDS]
 
 A step is what every durable step needs at least: read the row, then one transaction with a compare-and-set UPDATE and a
 dedupe INSERT. The floor does it by hand on two tables, with prepared statements, in two ways: as a transaction of two

@@ -11,6 +11,10 @@ from .stores.names import checked_prefix
 from .version import VERSION
 
 
+_OTHER_NAMES = {"postgresql": "postgres"}
+"""Dialects as URLs spell them."""
+
+
 def dialects() -> list[str]:
     """The names of the dialects that have a schema, in order."""
     files = (resources.files(__package__) / "stores").iterdir()
@@ -24,6 +28,7 @@ def sql_schema(dialect: str, prefix: str = "harel") -> str:
         ValueError: the dialect has no schema, or the prefix cannot name tables.
     """
     known = dialects()
+    dialect = _OTHER_NAMES.get(dialect, dialect)
     if dialect not in known:
         raise ValueError(f"no SQL schema is known for {dialect!r}; known are {', '.join(known)}")
     text = (resources.files(__package__) / "stores" / f"{dialect}.sql").read_text(encoding="utf-8")
