@@ -10,7 +10,6 @@ from importlib import resources
 from .stores.names import checked_prefix
 from .version import VERSION
 
-
 _OTHER_NAMES = {"postgresql": "postgres"}
 """Dialects as URLs spell them."""
 
