@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
 
 from black import format_str
 from black.mode import Mode as Layout
@@ -129,13 +128,6 @@ def _types(definition: Definition) -> Iterator[str]:
             yield "]"
         else:
             yield f"{name} = Never"
-
-
-class _Constant(NamedTuple):
-    """A table's name in the module and its rows."""
-
-    name: str
-    rows: tuple[object, ...]
 
 
 def _tables(definition: Definition) -> Iterator[str]:

@@ -20,7 +20,6 @@ class GuardModel(Record):
     """
 
     key: str
-    name: str
     node: tree.Guard
     refs: Mapping[str, str | None]
 
@@ -90,7 +89,6 @@ class StateModel(Record):
     body: tuple[tree.Statement, ...]
     children: tuple[int, ...]
     initial: int | None
-    transitions: tuple[int, ...]
     invoke: InvokeModel | None = None
     uses: tuple[tree.Use, ...] = ()
 
@@ -100,7 +98,7 @@ class StateModel(Record):
 
 
 class MachineModel(Record):
-    """A whole machine. `events`, `binds` are what its file sees, by name; `guards` all guards it uses or sees, by key.
+    """A whole machine. `events` are what its file sees, by name; `guards` those that the machine needs, by key.
 
     `scope_of_guard` maps (file, name) to a guard's key: the scope of a `GuardRef` is the file that its span names.
     `bind_of` maps (file, handler) to the dotted path, likewise.
@@ -126,13 +124,6 @@ class MachineModel(Record):
         while at is not None:
             yield self.states[at]
             at = self.states[at].parent
-
-    def region_of(self, index: int) -> int:
-        """The index of the execution's root that runs the state: the innermost region around it, or 0."""
-        for state in self.outwards(index):
-            if state.parent is not None and self.states[state.parent].kind == "orthogonal":
-                return state.index
-        return 0
 
 
 class Unit(Record):

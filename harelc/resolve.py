@@ -96,7 +96,6 @@ class _Body:
     lost: set[str] = field(default_factory=set)
     initial: int | None = None
     invoke: InvokeModel | None = None
-    transitions: list[int] = field(default_factory=list)
 
 
 class _Builder:
@@ -199,7 +198,6 @@ class _Builder:
             return
         index = len(self.transitions)
         self.transitions.append(TransitionModel(index, source, home, node, branches))
-        self.states[source].transitions.append(index)
 
     def _source(self, home: int, name: tree.Name) -> int | None:
         """A direct child of the body, or the body's own state; the machine's name is the machine itself."""
@@ -315,7 +313,7 @@ class _Builder:
         models = {}
         for key, guard in found:
             refs = {ref.name.text: meaning.get((ref.span.file, ref.name.text)) for ref in guard_refs(guard.predicate)}
-            models[key] = GuardModel(key, guard.name.text, guard, refs)
+            models[key] = GuardModel(key, guard, refs)
         return models, meaning
 
 
@@ -343,7 +341,6 @@ def _state_model(state: _Body) -> StateModel:
         body=state.statements,
         children=tuple(state.all_children),
         initial=state.initial,
-        transitions=tuple(state.transitions),
         invoke=state.invoke,
         uses=state.uses,
     )
