@@ -48,7 +48,7 @@ class Control:
                 execution.status = Status.CANCELLING
                 draft.emit(execution.id, "Cancel", {"reason": reason})
                 return draft, replace(draft.effects(), hold=False)
-            draft.end_by_force(reason=reason, force=False, reported=True)
+            draft.end_by_force(reason=reason, force=False, command=True, reported=True)
             return draft, draft.effects()
 
         return (yield from self._change(execution_id, change))
@@ -71,7 +71,7 @@ class Control:
             if execution.status.ended:
                 return None
             draft = self._draft(execution, "Cancel")
-            draft.end_by_force(reason=None, force=True, reported=True)
+            draft.end_by_force(reason=None, force=True, command=True, reported=True)
             return draft, draft.effects()
 
         return (yield from self._change(execution_id, change))

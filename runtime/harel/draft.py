@@ -151,9 +151,9 @@ class Draft:
         if reported:
             self.report_end("cancelled", {}, [])
 
-    def end_by_force(self, *, reason: str | None, force: bool, reported: bool) -> None:
-        """End the execution where it stands, and its children as an operator's command does."""
-        self.cancel_children(reason=reason, force=force, command=True)
+    def end_by_force(self, *, reason: str | None, force: bool, command: bool, reported: bool) -> None:
+        """End the execution where it stands, and its children; flags as of `cancel_children`."""
+        self.cancel_children(reason=reason, force=force, command=command)
         self.cancelled(outcome=None, reported=reported)
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ from .errors import (
 )
 from .event import Event
 from .execution import Execution, Status
-from .jobs import Invoke, Job, Pause, StoreCall, load
+from .jobs import Invoke, Job, Pause, StoreCall, check_record, load
 from .machines import Machines
 from .program import Program
 from .stm import Stm
@@ -142,6 +142,7 @@ class Driver:
         """Try until the step is committed or nothing is to do; the record, and whether the store has leftovers."""
         for left in reversed(range(ATTEMPTS)):
             loaded: Loaded = yield StoreCall("load_step", (execution_id, delivery.id))
+            yield from check_record(loaded.execution, execution_id)
             try:
                 committed = yield from attempt(loaded, delivery, outgoing)
                 return committed or loaded.execution, loaded.backlog
@@ -196,7 +197,9 @@ class Driver:
         data = delivery.data
         if draft.execution.status is not Status.FAILED or data.get("command"):
             reported = delivery.source in (None, draft.execution.id)
-            draft.end_by_force(reason=data.get("reason"), force=bool(data.get("force")), reported=reported)
+            command = reported or bool(data.get("command"))
+            force = bool(data.get("force"))
+            draft.end_by_force(reason=data.get("reason"), force=force, command=command, reported=reported)
         return (yield from self._commit(draft, draft.effects(), outgoing, acks, consumed=True))
 
     def _commit(

@@ -624,4 +624,6 @@ class _Step:
             self.execution.status = Status.RUNNING
             yield from self._take(taken, Delivery("Cancel", data, self.event.id, self.event.source))
         else:
-            self.draft.end_by_force(reason=data["reason"], force=force, reported=not self._called_off)
+            command = not self._called_off or bool(self.event.data.get("command"))
+            reported = not self._called_off
+            self.draft.end_by_force(reason=data["reason"], force=force, command=command, reported=reported)

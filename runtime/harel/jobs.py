@@ -10,6 +10,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from .errors import StoreUnavailable
 from .event import Event
 from .execution import Execution
 from .handlers import Handler
@@ -63,4 +64,19 @@ Job = Generator[Request, Any, T]
 def load(execution_id: str) -> Job[Execution]:
     """The record as it is now. Raises `ExecutionNotFound`."""
     execution: Execution = yield StoreCall("load", (execution_id,))
+    yield from check_record(execution, execution_id)
     return execution
+
+
+def check_record(execution: Execution, execution_id: str) -> Job[None]:
+    """Refuse a record of another id: a connection on which answers are mixed up is not used again (edges.md, Races).
+
+    Raises:
+        StoreUnavailable: names both ids; the store has been told to close its connections.
+    """
+    if execution.id != execution_id:
+        yield StoreCall("close", ())
+        raise StoreUnavailable(
+            f"the store answered with the record of {execution.id!r} when asked for {execution_id!r}: "
+            "its connections are closed; send the event again"
+        )

@@ -26,7 +26,7 @@ from .errors import (
 )
 from .event import Event
 from .execution import Execution, Status
-from .jobs import Exclusive, Job, OwnStep, StoreCall, load
+from .jobs import Exclusive, Job, OwnStep, StoreCall, check_record, load
 from .stores.protocol import Loaded, Message, Spawn, SpawnBatch, Timer
 from .values import copy_json
 
@@ -78,6 +78,7 @@ class Relay:
         except ExecutionNotFound:
             return None
         found = loaded.execution
+        yield from check_record(found, new.id)
         same = (found.definition_id, found.seed_digest) == (new.definition_id, new.seed_digest)
         if not (exist_ok and same):
             raise ExecutionAlreadyExists(new.id)

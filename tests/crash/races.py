@@ -10,7 +10,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from harel import DictStore, DurableRunner, Event, Status, definition_from_dsl
+import pytest
+
+from harel import DictStore, DurableRunner, Event, Execution, Status, StoreUnavailable, definition_from_dsl
+from harel.stores.protocol import Effects, Loaded
 from harel.testing import FakeClock
 
 ORDER = """
@@ -193,7 +196,24 @@ def a_parent_that_is_purged_meanwhile() -> None:
     assert (store.pending_spawns(), store.pending_outbox()) == ([], [])
 
 
+class MixedUp(DictStore):
+    """A connection on which the answer to another process's question comes in."""
+
+    def load_step(self, execution_id: str, event_id: str) -> Loaded:
+        return super().load_step("o-2", event_id)
+
+
+def the_answer_to_another_question() -> None:
+    """The record of another execution is not worked on: the connection is given up, and the event can be sent again."""
+    store = MixedUp()
+    for order in ("o-2", "o-1"):
+        DictStore.create(store, Execution(order, "order", active_path="Checks", version=1), Effects())
+    with pytest.raises(StoreUnavailable, match="'o-2' when asked for 'o-1'"):
+        runner_on(store).process("o-1", Event("Stock"))
+
+
 RACES = (
+    the_answer_to_another_question,
     two_start_the_same_children,
     two_deliver_the_same_event,
     an_event_for_a_child_that_is_not_started_yet,

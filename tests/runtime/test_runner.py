@@ -23,10 +23,11 @@ from harel import (
     ResolveError,
     Status,
     StoreConflict,
+    StoreUnavailable,
     definition_from_dsl,
 )
 from harel.queue import ExecutionQueue
-from harel.stores.protocol import Effects
+from harel.stores.protocol import Effects, Loaded, all_executions
 
 ORDER = """
 event Pay { amount: int }
@@ -485,6 +486,74 @@ def test_an_action_may_end_its_own_child_whose_answer_waits_for_the_step_to_be_o
     assert (waits.status, waits.active_path) == (Status.RUNNING, "Paying")
     runner.fire_due_timers()
     assert store.load(order.id).outcome == "success"
+
+
+class MixedUp(DictStore):
+    """A connection on which answers come to the wrong question."""
+
+    answers: str | None = None
+    closed = 0
+
+    def load_step(self, execution_id: str, event_id: str) -> Loaded:
+        return super().load_step(self.answers or execution_id, event_id)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_the_record_of_another_execution_is_never_worked_on(till: Till) -> None:
+    store = MixedUp()
+    runner = start(store, till)
+    one, other = runner.create("order", execution_id="one"), runner.create("order", execution_id="other")
+    store.answers = "other"
+
+    with pytest.raises(StoreUnavailable, match="record of 'other' when asked for 'one'"):
+        runner.process("one", Event("Pay", {"amount": 1}))
+
+    assert store.closed == 1
+    assert (store.load("one"), store.load("other")) == (one, other)
+
+
+def test_leaving_a_fork_leaves_dead_letters_at_every_depth(store: DictStore, till: Till) -> None:
+    source = """
+    event Break {}
+    event Stop {}
+    machine order {
+      initial Outer
+      orthogonal Outer {
+        state L {
+          initial Inner
+          orthogonal Inner {
+            state P { initial A  state A {}  final X success { on enter charge }  from A to X on Break }
+            state Q { initial A  state A {}  final X success {}  from A to X on Break }
+          }
+          final Fine success {}
+          from Inner to Fine
+        }
+      }
+      final Done success {}
+      final Stopped cancelled {}
+      from Outer to Done
+      from Outer to Stopped on Stop
+    }
+    """
+    runner = start(store, till, source)
+    order = runner.create("order")
+
+    def decline(stm: Any) -> None:
+        raise ValueError("declined")
+
+    till.then = decline
+    runner.process(order.id, Event("Break"))
+    runner.process(order.id, Event("Stop"))
+
+    ended = {execution.key: execution.status.name for execution in all_executions(store)}
+    assert ended == {
+        None: "DONE",
+        "Outer.L": "CANCELLED",
+        "Outer.L.Inner.P": "FAILED",
+        "Outer.L.Inner.Q": "DONE",
+    }
 
 
 class Stopped(BaseException):
