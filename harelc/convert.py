@@ -88,7 +88,7 @@ class Conversion:
 
     def _name_at(self, raw: str, span: Span) -> tree.Name:
         if raw[0] == '"':
-            return tree.Name(self._string(raw, span), span, quoted=True)
+            return tree.Name(self._string(raw, span), span)
         return tree.Name(raw, span)
 
     def _names(self, tokens: list[Node]) -> tuple[tree.Name, ...]:
@@ -367,7 +367,6 @@ class Conversion:
             type=kind.value.removesuffix("?"),
             optional=kind.value.endswith("?"),
             span=self._between(node, default or kind),
-            type_span=self._span(kind),
             default=None if default is None else self._literal(default),
         )
 

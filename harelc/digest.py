@@ -20,7 +20,7 @@ from .versions import version
 DIGEST_FORMAT = 1
 """The number of the form below."""
 
-_LEFT_OUT = frozenset({"span", "where_span", "version_span", "type_span", "doc", "broken", "quoted", "hops"})
+_LEFT_OUT = frozenset({"span", "where_span", "version_span", "doc", "broken", "hops"})
 
 
 def digest(machine: tree.Machine, shared: str) -> str:

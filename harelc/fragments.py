@@ -330,7 +330,7 @@ def _bare(value: object) -> tree.Name | None:
 def _text(value: object) -> tree.Name | None:
     """An argument that is a quoted name."""
     if isinstance(value, tree.Literal) and isinstance(value.value, str):
-        return tree.Name(value.value, value.span, quoted=True)
+        return tree.Name(value.value, value.span)
     return None
 
 

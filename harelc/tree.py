@@ -7,7 +7,6 @@ stands for, `resolve.py` looks names up. A node says what was written, not wheth
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import NamedTuple
 
 from .records import Record
@@ -24,11 +23,10 @@ class Span(NamedTuple):
 
 
 class Name(Record):
-    """A name, decoded. `quoted` tells how it was written; it plays no part in equality."""
+    """A name, decoded: whether it was written in quotes plays no part."""
 
     text: str
     span: Span
-    quoted: bool = field(default=False, compare=False)
 
 
 class Path(Record):
@@ -261,7 +259,6 @@ class FieldDecl(Record):
     type: str
     optional: bool
     span: Span
-    type_span: Span
     default: Literal | None = None
 
 

@@ -171,7 +171,6 @@ def test_states_nest_and_a_final_may_have_outcome_and_body() -> None:
 
     assert isinstance(nested, tree.State)
     assert nested.name.text == "on hold"
-    assert nested.name.quoted
     assert [type(each).__name__ for each in nested.body] == ["Initial", "State"]
     assert isinstance(parallel, tree.State)
     assert parallel.keyword == "orthogonal"
