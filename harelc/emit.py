@@ -15,7 +15,7 @@ from black.mode import Mode as Layout
 from black.mode import TargetVersion
 from jinja2 import Template
 
-from harel.definition import TABLES_FORMAT, Definition, Doc, with_inline
+from harel.definition import TABLES, TABLES_FORMAT, Definition, Doc, with_inline
 
 from .diagram import mermaid
 from .interface import EventClass, Import, Key, Method, context_keys, event_classes, fits_class, imports, methods
@@ -26,7 +26,6 @@ from .templating import read_template
 _MODE = Layout(target_versions={TargetVersion.PY311}, line_length=WIDTH)
 _TYPES_MARK = "# types go here"
 _TABLES_MARK = "# tables go here"
-_TABLES = ("states", "transitions", "events", "context", "guards", "binds", "docs")
 
 
 def emit_module(definition: Definition, *, source_name: str) -> str:
@@ -157,7 +156,7 @@ def _definition(definition: Definition, name: str, prefix: str, shallow: Shallow
         "version": literal(definition.version) if prefix else "VERSION",
         "digest": literal(definition.digest) if prefix else "DIGEST",
     }
-    for table in _TABLES:
+    for table in TABLES:
         rows = data[table]
         if rows is None or (not rows and table != "context"):
             continue

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from harel.event import RESERVED_KINDS
+
 from . import tree
 from .diagnostics import Finding
-from .kinds import DELIVERED, RESERVED
+from .kinds import DELIVERED
 from .scopes import Scope
 from .spelling import similar
 from .walk import guard_refs, predicates, statements
@@ -44,7 +46,7 @@ class Names:
             return
         if found is not None:
             self.used.add(("event", found.span.file, found.name.text))
-        elif name.text not in delivered and name.text not in RESERVED:
+        elif name.text not in delivered and name.text not in RESERVED_KINDS:
             self._unknown("unknown_event", "event", name.text, name.span, [*events, *sorted(delivered)])
 
     def guard(self, ref: tree.GuardRef) -> tree.Guard | None:

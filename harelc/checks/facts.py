@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
+from harel.event import RESERVED_KINDS
+
 from .. import tree
-from ..kinds import DELIVERED, RESERVED
+from ..kinds import DELIVERED
 from ..model import GuardModel, MachineModel, StateModel, TransitionModel, Unit
 from ..walk import tests
 from .values import UNKNOWN, Type, declared, joined, of_literal
@@ -286,7 +288,7 @@ class Facts:
         if kind in _CARRIED:
             return _CARRIED[kind].get(name)
         event = self.machine.events.get(kind)
-        if kind in RESERVED or event is None:
+        if kind in RESERVED_KINDS or event is None:
             return UNKNOWN
         for field in event.fields:
             if field.name.text == name:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from harel.event import RESERVED_KINDS
+
 from .. import tree
 from ..diagnostics import ERROR
-from ..kinds import DELIVERED, RESERVED
+from ..kinds import DELIVERED
 from ..versions import is_version
 from .facts import FileFacts
 from .registry import Fault, rule
@@ -210,7 +212,7 @@ def reserved_event(source: FileFacts) -> Iterator[Fault]:
         }
     """
     for item in source.file.items:
-        if isinstance(item, tree.Event) and item.name.text in RESERVED:
+        if isinstance(item, tree.Event) and item.name.text in RESERVED_KINDS:
             yield Fault(
                 item.name.span, f"`{item.name.text}` is a reserved kind of event", "give the event another name"
             )
@@ -218,11 +220,11 @@ def reserved_event(source: FileFacts) -> Iterator[Fault]:
         for part in body:
             if isinstance(part, tree.Defer):
                 for kind in part.kinds:
-                    if kind.text in RESERVED:
+                    if kind.text in RESERVED_KINDS:
                         yield Fault(kind.span, f"`{kind.text}` is the engine's own and cannot be deferred", "remove it")
             elif isinstance(part, tree.Transition):
                 for kind in part.kinds:
-                    if kind.text in RESERVED - DELIVERED:
+                    if kind.text in RESERVED_KINDS - DELIVERED:
                         hint = f"of the reserved kinds, transitions are on {', '.join(sorted(DELIVERED))}"
                         yield Fault(kind.span, f"`{kind.text}` never comes to a transition", hint)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from harel.event import RESERVED_KINDS
+
 from .. import tree
 from ..diagnostics import ERROR, WARNING
-from ..kinds import RESERVED
 from .facts import Facts
 from .registry import Fault, rule
 
@@ -112,7 +113,7 @@ def _named_in_regions(facts: Facts) -> Mapping[int, Mapping[str, tree.Span]]:
     named: dict[int, dict[str, tree.Span]] = {}
     for index, kind in _named(facts):
         fork = forks[index]
-        while fork is not None and kind.text not in RESERVED:
+        while fork is not None and kind.text not in RESERVED_KINDS:
             named.setdefault(fork, {}).setdefault(kind.text, kind.span)
             fork = forks[fork]
     return named

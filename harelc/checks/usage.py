@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from harel.event import RESERVED_KINDS
+
 from .. import tree
 from ..diagnostics import WARNING
-from ..kinds import DELIVERED, RESERVED
+from ..kinds import DELIVERED
 from ..spelling import is_near
 from ..walk import tests
 from .facts import FileFacts
@@ -52,7 +54,7 @@ def unused_event(source: FileFacts) -> Iterator[Fault]:
     if any(isinstance(part, tree.Hook) and part.when == "activity" for part in hooks):
         return
     for item in _unused(source, "event", tree.Event):
-        if item.name.text not in RESERVED:
+        if item.name.text not in RESERVED_KINDS:
             message = f"no machine of this file handles or defers `{item.name.text}`"
             yield Fault(item.name.span, message, "handle it, or remove the declaration")
 

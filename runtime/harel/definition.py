@@ -362,13 +362,13 @@ class Definition:
         parts: dict[str, Any] = {
             **{name: getattr(self, name) for name in ("id", "version", "digest", "ttl", "inline")},
             **{name: getattr(self, name) for name in ("actions", "predicates", "sources")},
-            **{name: getattr(self, f"_{name}") for name in _TABLES},
+            **{name: getattr(self, f"_{name}") for name in TABLES},
         }
         return Definition(**{**parts, **changes})
 
     def to_data(self) -> dict[str, Any]:
         """The definition as JSON data: identity and tables, neither handlers nor sources."""
-        tables = {name: getattr(self, f"_{name}") for name in _TABLES}
+        tables = {name: getattr(self, f"_{name}") for name in TABLES}
         return {
             "format": TABLES_FORMAT, "id": self.id, "version": self.version, "digest": self.digest,
             "ttl": self.ttl, **tables, "inline": [machine.to_data() for machine in self.inline],
@@ -391,7 +391,7 @@ class Definition:
     def from_data(cls, data: Mapping[str, Any]) -> Definition:
         """The definition of `to_data`'s value; errors as of `from_json`."""
         check_format(data["format"], f"the stored definition of {data['id']!r}")
-        tables = {name: _tuples(data[name]) for name in _TABLES}
+        tables = {name: _tuples(data[name]) for name in TABLES}
         inline = tuple(cls.from_data(machine) for machine in data["inline"])
         return cls(
             id=data["id"], version=data["version"], digest=data["digest"], ttl=data["ttl"], inline=inline, **tables
@@ -405,7 +405,8 @@ def with_inline(definitions: Iterable[Definition]) -> Iterator[Definition]:
         yield from with_inline(definition.inline)
 
 
-_TABLES = ("states", "transitions", "events", "context", "guards", "binds", "docs")
+TABLES = ("states", "transitions", "events", "context", "guards", "binds", "docs")
+"""The names of the tables, as attributes and in JSON, in the order in which they are written."""
 
 
 def check_format(tables_format: int, what: str) -> None:
