@@ -28,12 +28,9 @@ def dot_text(chart: Chart) -> str:
 
 def escape(text: str) -> str:
     """A text as it may stand in a quoted label; line ends stay line ends there."""
-    printable = "".join(char if char.isprintable() or char == "\n" else f"&#{ord(char)};" for char in _entities(text))
+    plain = text.replace("&", "&amp;")
+    printable = "".join(char if char.isprintable() or char == "\n" else f"&#{ord(char)};" for char in plain)
     return printable.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def _entities(text: str) -> str:
-    return text.replace("&", "&amp;")
 
 
 def _quoted(text: str) -> str:

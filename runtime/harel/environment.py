@@ -37,8 +37,8 @@ class Settings:
         transport_backend, transport_url: where messages queue; "" where they are not set.
         prefix: names every table, key and collection.
         create_schema: whether a worker or `publish` may create what is missing.
-        definitions_dir: a folder of `.stm` sources, which need harelc, or `None`. definitions: modules that hold
-            machines.
+        definitions_dir: a folder of `.stm` sources, which need harelc, or `None`.
+        definitions: modules that hold machines.
         action_modules: modules whose functions a published machine may call.
         trace, trace_max: whether steps are traced, and how many rows an execution keeps.
         concurrency: how many events a worker has in flight.
