@@ -21,6 +21,7 @@ _FRAMES = 20_000
 """Frames that the deepest accepted text needs, with room to spare; deeper ones are refused beforehand."""
 
 _TURN = RLock()
+"""Whose turn it is to have the process's recursion limit: the one thing here that all threads share."""
 
 END = "EOF"
 """The rule name of the end of the text."""

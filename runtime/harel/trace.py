@@ -7,6 +7,7 @@ from typing import Any
 
 from .draft import Draft
 from .stores.protocol import TraceRow
+from .values import same
 
 TRACE_CONTEXT_LIMIT = 8_192
 """How many characters of changed context one trace row keeps (edges.md, Values)."""
@@ -15,7 +16,7 @@ TRACE_CONTEXT_LIMIT = 8_192
 def trace_row(draft: Draft, before: dict[str, Any]) -> TraceRow:
     """The row of a step; `before` is the context as it was. Too much changed context is named, not kept."""
     execution = draft.execution
-    changed = {k: v for k, v in execution.context.items() if k not in before or before[k] != v}
+    changed = {k: v for k, v in execution.context.items() if k not in before or not same(before[k], v)}
     text = json.dumps(changed, ensure_ascii=False)
     if len(text) > TRACE_CONTEXT_LIMIT:
         changed = {"…": f"{len(text)} characters in {', '.join(sorted(changed))}"[:TRACE_CONTEXT_LIMIT]}

@@ -20,9 +20,8 @@ def test_ci_runs_the_readmes_test_command() -> None:
 
 
 def test_the_demo_builds_the_examples_and_runs_the_orders() -> None:
-    planned = subprocess.run(
-        ["make", "--dry-run", "--always-make", "demo"], cwd=REPOSITORY, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    command = ["make", "--no-print-directory", "--dry-run", "--always-make", "demo"]
+    planned = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.splitlines()
 
     assert planned[-2:] == [".venv/bin/harelc build examples", ".venv/bin/python examples/order_demo.py"]
 

@@ -656,6 +656,15 @@ def test_a_trace_row_tells_what_a_step_did(store: DictStore, till: Till) -> None
     }
 
 
+def test_a_trace_row_tells_one_from_true(store: DictStore, till: Till) -> None:
+    runner = start(store, till, trace=True)
+    order = runner.create("order", {"flag": 1})
+    till.then = lambda stm: stm.execution_ctx.update(flag=True)
+    runner.process(order.id, Event("Pay", {"amount": 0}))
+
+    assert store.read_trace(order.id)[-1]["context"] == {"flag": True}
+
+
 def test_no_trace_is_written_unless_asked_for(store: DictStore, till: Till) -> None:
     runner = start(store, till)
     order = runner.create("order")
