@@ -7,7 +7,7 @@ the step changes. What a step sets off is left to `relay.py`. Jobs throughout, f
 from __future__ import annotations
 
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -49,10 +49,14 @@ Attempt = Callable[[Loaded, Delivery, "Outgoing"], Job[Execution | None]]
 
 @dataclass(slots=True)
 class Outgoing:
-    """What committed steps have set off and nobody has delivered yet, in order."""
+    """What committed steps have set off and nobody has delivered yet, in order.
+
+    `entries` counts how often each execution has started children meanwhile.
+    """
 
     batches: deque[SpawnBatch] = field(default_factory=deque)
     messages: deque[Message] = field(default_factory=deque)
+    entries: Counter[str] = field(default_factory=Counter)
 
     def add(self, effects: Effects) -> None:
         self.batches.extend(effects.spawns)
@@ -276,6 +280,14 @@ class Driver:
         pristine.failed_event = draft.event_id
         self._fail(failed, error)
         return failed
+
+    def give_up(self, execution: Execution, batch: SpawnBatch, error: Exception, outgoing: Outgoing) -> Job[None]:
+        """Make a dead letter of an execution instead of starting the children it waits for."""
+        draft = Draft(execution, self.settings.clock(), "Start", batch.id)
+        execution.children = {}
+        self._fail(draft, error)
+        effects = replace(draft.effects(), spawn_acks=(batch.id,))
+        yield from self._commit(draft, effects, outgoing, (), consumed=False)
 
     def _fail(self, draft: Draft, error: Exception) -> None:
         type_, message = error_text(error)

@@ -22,6 +22,7 @@ from .errors import (
     ExecutionAlreadyExists,
     ExecutionNotFound,
     ExecutionSuspended,
+    SettlingLimit,
     StoreUnavailable,
 )
 from .event import Event
@@ -34,6 +35,9 @@ log = logging.getLogger("harel")
 
 PAGE = 100
 """How many timers, messages or batches are read at a time."""
+
+ENTRY_LIMIT = 1_000
+"""How often one execution starts children within one call at most, like the limit on transitions (edges.md, Meaning)."""
 
 FROM_THE_TREE = ("Finished", "Cancel", "error")
 """What parents and children send one another; everything else in an outbox is a domain event."""
@@ -219,6 +223,10 @@ class Relay:
         if parent.status is Status.SUSPENDED:
             return
         wanted = [s for s in batch.spawns if _awaits(parent, s.key, s.child_id)]
+        outgoing.entries[parent.id] += 1
+        if wanted and outgoing.entries[parent.id] > ENTRY_LIMIT:
+            yield from self._driver.give_up(parent, batch, _going_round(parent), outgoing)
+            return
         for spawn in wanted:
             acks = (batch.id,) if spawn is wanted[-1] else ()
             try:
@@ -387,6 +395,13 @@ class Relay:
 def _root_id(execution_id: str) -> str:
     """The id of the tree's root: ids of children go on after a `/` (edges.md, Values)."""
     return execution_id.partition("/")[0]
+
+
+def _going_round(parent: Execution) -> SettlingLimit:
+    return SettlingLimit(
+        f"one call started the children of {parent.active_path!r} more than {ENTRY_LIMIT} times: they end at once, and "
+        "the machine comes back to it"
+    )
 
 
 def _is_moot(execution: Execution, delivery: Delivery) -> bool:

@@ -488,6 +488,38 @@ def test_an_action_may_end_its_own_child_whose_answer_waits_for_the_step_to_be_o
     assert store.load(order.id).outcome == "success"
 
 
+@pytest.mark.parametrize("child", ["fails", "ends"])
+def test_a_machine_that_starts_children_without_end_becomes_a_dead_letter(
+    store: DictStore, till: Till, child: str
+) -> None:
+    source = """
+    event Go {}
+    machine order {
+      initial Cart
+      state Cart {}
+      state Paying { invoke payment }
+      state Again {}
+      from Cart to Paying on Go
+      from Paying to Again on Returned | error
+      from Again to Paying
+    }
+    machine payment { initial Fine  final Fine success { on enter charge } }
+    """
+    machines = [definition_from_dsl(source, name, actions={"charge": till.charge}) for name in ("order", "payment")]
+    runner = DurableRunner(store, machines, clock=lambda: 0.0)
+
+    def decline(stm: Any) -> None:
+        raise ValueError("declined")
+
+    till.then = decline if child == "fails" else lambda stm: None
+    order = runner.process(runner.create("order").id, Event("Go"))
+
+    assert (order.status, order.active_path) == (Status.FAILED, "Paying")
+    assert "SettlingLimit: one call started the children of 'Paying' more than 1000 times" in (order.error or "")
+    assert (store.pending_spawns(), store.pending_outbox()) == ([], [])
+    assert runner.redrive(order.id, "Cart").status is Status.RUNNING
+
+
 class MixedUp(DictStore):
     """A connection on which answers come to the wrong question."""
 
