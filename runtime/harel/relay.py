@@ -37,7 +37,7 @@ PAGE = 100
 """How many timers, messages or batches are read at a time."""
 
 ENTRY_LIMIT = 1_000
-"""How often one execution starts children within one call at most, like the limit on transitions (edges.md, Meaning)."""
+"""How often one execution starts children within one call at most; a limit like the engine's on transitions."""
 
 FROM_THE_TREE = ("Finished", "Cancel", "error")
 """What parents and children send one another; everything else in an outbox is a domain event."""
