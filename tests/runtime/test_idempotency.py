@@ -15,7 +15,7 @@ from typing import Any
 from zlib import crc32
 
 import pytest
-from servers import postgres_server, redis_server
+from servers import needed, postgres_server, redis_server
 
 from harel import (
     AsyncDurableRunner,
@@ -213,7 +213,7 @@ def open_backend(request: pytest.FixtureRequest) -> Iterator[Open]:
         return
     if request.param.startswith("redis"):
         url = request.getfixturevalue("redis_url")
-        redis = pytest.importorskip("redis")
+        redis = needed("redis", "redis")
         with redis.Redis.from_url(url, decode_responses=True) as client:
             given = client if request.param == "redis-client" else url
             yield lambda: RedisIdempotency(given, prefix=prefix)
@@ -223,11 +223,11 @@ def open_backend(request: pytest.FixtureRequest) -> Iterator[Open]:
         with ExitStack() as stack:
             yield lambda: stack.enter_context(closing(PostgresIdempotency(url, prefix=prefix)))
     elif request.param == "postgres-connection":
-        with pytest.importorskip("psycopg").connect(url, autocommit=True) as connection:
+        with needed("psycopg", "psycopg[binary]").connect(url, autocommit=True) as connection:
             records = PostgresIdempotency(connection, prefix=prefix)
             yield lambda: records
     else:
-        with pytest.importorskip("psycopg_pool").ConnectionPool(url, min_size=1, max_size=4, open=True) as pool:
+        with needed("psycopg_pool", "psycopg-pool").ConnectionPool(url, min_size=1, max_size=4, open=True) as pool:
             yield lambda: PostgresIdempotency(pool, prefix=prefix)
 
 
@@ -261,7 +261,7 @@ def test_of_many_that_put_at_once_one_wins_and_all_get_its_record(open_backend: 
 
 
 def test_a_redis_record_goes_after_its_time(redis_url: str) -> None:
-    redis = pytest.importorskip("redis")
+    redis = needed("redis", "redis")
     with redis.Redis.from_url(redis_url) as client:
         RedisIdempotency(client, prefix="kept", keep=90.0).put("k", "1")
 
@@ -284,7 +284,7 @@ def test_records_are_not_kept_for_no_time() -> None:
 
 
 def test_a_postgres_record_is_part_of_the_callers_transaction(postgres_url: str) -> None:
-    psycopg = pytest.importorskip("psycopg")
+    psycopg = needed("psycopg", "psycopg[binary]")
     with psycopg.connect(postgres_url) as connection:
         records = PostgresIdempotency(connection, prefix="joined")
         connection.execute("CREATE TABLE shipments (parcel text)")
@@ -299,7 +299,7 @@ def test_a_postgres_record_is_part_of_the_callers_transaction(postgres_url: str)
 
 
 def test_a_connection_that_broke_is_opened_again(postgres_url: str) -> None:
-    psycopg = pytest.importorskip("psycopg")
+    psycopg = needed("psycopg", "psycopg[binary]")
     with closing(PostgresIdempotency(postgres_url, prefix="broken")) as records:
         records.put("k", "1")
         with psycopg.connect(postgres_url, autocommit=True) as other:
@@ -320,7 +320,7 @@ def test_old_postgres_records_can_be_forgotten(postgres_url: str) -> None:
 
 
 def test_a_postgres_that_is_not_there_is_named_without_its_password() -> None:
-    pytest.importorskip("psycopg")
+    needed("psycopg", "psycopg[binary]")
     records = PostgresIdempotency("postgresql://app:s3cret@127.0.0.1:1/shop")
     with pytest.raises(StoreUnavailable, match=r"postgresql://app:\*\*\*@127.0.0.1:1/shop cannot be reached") as caught:
         records.get("k")
